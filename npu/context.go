@@ -1,0 +1,138 @@
+package npu
+
+import (
+	"runtime"
+	"time"
+
+	"npulua/npu/internal/driver"
+)
+
+// Context owns streams and events on one device. Device memory belongs to the device.
+type Context struct {
+	h     driver.Context
+	dev   *Device
+	res   *resource
+	deflt *Stream
+}
+
+func newContext(dev *Device, h driver.Context, res *resource) *Context {
+	c := &Context{h: h, dev: dev, res: res}
+	st := &streamState{ctx: h}
+	c.deflt = &Stream{ctx: c, res: &resource{kind: "default stream", session: res.session, parent: res}, state: st}
+	res.stream = st
+	return c
+}
+
+// CreateContext makes an explicit context on dev, with its own default stream, and makes it
+// current.
+func (dev *Device) CreateContext(t *Thread) (*Context, error) {
+	if err := dev.check(); err != nil {
+		return nil, err
+	}
+	var h driver.Context
+	err := t.call(0, func(d driver.Driver) (err error) {
+		h, err = d.CreateContext(dev.id)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	res := dev.s.adopt(t, &resource{kind: "context", parent: dev.res, explicit: true, destroy: func(d driver.Driver, _ bool) error {
+		return d.DestroyContext(h)
+	}})
+	c := newContext(dev, h, res)
+	res.before = func(t *Thread) error { return synchronizeState(t, res.stream, -1) }
+	res.idle = res.stream.idle
+	runtime.AddCleanup(c, (*resource).collect, res)
+	t.setCurrent(c)
+	return c, nil
+}
+
+// Device is the owner of c.
+func (c *Context) Device() *Device { return c.dev }
+
+// IsDefault reports whether c is the default context of its device.
+func (c *Context) IsDefault() bool { return c == c.dev.deflt }
+
+// Closed reports whether c was closed, by itself or with its device.
+func (c *Context) Closed() bool { return c.res.closed }
+
+// DefaultStream is the stream that the context has without being asked. It does not synchronize
+// with other streams, and closes with the context.
+func (c *Context) DefaultStream() *Stream { return c.deflt }
+
+// SetCurrent makes c the current context of t.
+func (c *Context) SetCurrent(t *Thread) error {
+	if err := c.res.check(); err != nil {
+		return err
+	}
+	t.setCurrent(c)
+	return nil
+}
+
+// Synchronize waits for the work of all streams of c. timeout: see Stream.Synchronize.
+func (c *Context) Synchronize(t *Thread, timeout time.Duration) error {
+	if err := c.res.check(); err != nil {
+		return err
+	}
+	return t.s.synchronizeAll(t, c.res, timeout)
+}
+
+// Options names the options of a context, with the vendor's numbers.
+var contextOptions = map[string]driver.ContextOption{
+	"deterministic":      driver.OptionDeterministic,
+	"debug_kernel":       driver.OptionDebugKernel,
+	"strong_consistency": driver.OptionStrongConsistency,
+}
+
+// ContextOptions lists the names that SetOption takes.
+func ContextOptions() []string {
+	return []string{"debug_kernel", "deterministic", "strong_consistency"}
+}
+
+func contextOption(name string) (driver.ContextOption, error) {
+	opt, ok := contextOptions[name]
+	if !ok {
+		return 0, errorf(ErrInvalidParam, "unknown option %q%s", name, Suggest(name, ContextOptions()))
+	}
+	return opt, nil
+}
+
+// SetOption sets an option of c: "deterministic" (2 is strong consistency in newer releases),
+// "debug_kernel", "strong_consistency".
+func (c *Context) SetOption(t *Thread, name string, value int64) error {
+	if err := c.res.check(); err != nil {
+		return err
+	}
+	opt, err := contextOption(name)
+	if err != nil {
+		return err
+	}
+	return t.call(c.h, func(d driver.Driver) error { return d.SetContextOption(opt, value) })
+}
+
+// Option reads an option; 107021 where it was never set.
+func (c *Context) Option(t *Thread, name string) (int64, error) {
+	if err := c.res.check(); err != nil {
+		return 0, err
+	}
+	opt, err := contextOption(name)
+	if err != nil {
+		return 0, err
+	}
+	var v int64
+	err = t.call(c.h, func(d driver.Driver) (err error) {
+		v, err = d.ContextOption(opt)
+		return err
+	})
+	return v, err
+}
+
+// Close waits for the work of c and destroys it with its streams and events. Where it was current,
+// the context that was current before is again. A default context cannot be closed.
+func (c *Context) Close(t *Thread) error {
+	if c.IsDefault() && !c.res.closed {
+		return hinted(errorf(ErrContextNull, "a default context lives until its device is closed"), "close the device")
+	}
+	return c.res.close(t, "", false)
+}

@@ -1,0 +1,186 @@
+package npu
+
+import (
+	"time"
+
+	"npulua/npu/internal/driver"
+)
+
+// Device is one NPU, retained until it is closed or the session is.
+type Device struct {
+	id    int
+	s     *Session
+	res   *resource
+	deflt *Context
+}
+
+// DeviceInfo describes a device.
+type DeviceInfo = driver.DeviceInfo
+
+// Utilization is shares of time, 0 to 1, since the last call for the device.
+type Utilization = driver.Utilization
+
+// Device retains device id, unless the session has already, and makes its default context current.
+// Ids count from 0 over the visible devices; ErrInvalidDevice where there is none.
+func (t *Thread) Device(id int) (*Device, error) {
+	s := t.s
+	s.mu.Lock()
+	dev := s.devices[id]
+	s.mu.Unlock()
+	if dev != nil && !dev.res.closed {
+		t.setCurrent(dev.deflt)
+		return dev, nil
+	}
+	var h driver.Context
+	err := t.call(0, func(d driver.Driver) (err error) {
+		if err := d.SetDevice(id); err != nil {
+			return err
+		}
+		h, err = d.CurrentContext()
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	dev = &Device{id: id, s: s}
+	dev.res = s.adopt(t, &resource{kind: "device", destroy: func(d driver.Driver, force bool) error {
+		return d.ResetDevice(id, force)
+	}})
+	dev.deflt = newContext(dev, h, s.adopt(t, &resource{kind: "default context", parent: dev.res}))
+	s.mu.Lock()
+	s.devices[id] = dev
+	s.mu.Unlock()
+	t.setCurrent(dev.deflt)
+	return dev, nil
+}
+
+// ID is the number of the device among the visible ones, from 0.
+func (dev *Device) ID() int { return dev.id }
+
+// Closed reports whether the device was closed.
+func (dev *Device) Closed() bool { return dev.res.closed }
+
+// DefaultContext is the context that the device has without being asked. It cannot be closed.
+func (dev *Device) DefaultContext() *Context { return dev.deflt }
+
+// Info describes the device. ErrNotSupported where the backend cannot tell.
+func (s *Session) DeviceInfo(t *Thread, id int) (DeviceInfo, error) {
+	var info DeviceInfo
+	if err := need(s, s.prober, "describe devices"); err != nil {
+		return info, err
+	}
+	err := t.call(0, func(driver.Driver) (err error) {
+		info, err = s.prober.DeviceInfo(id)
+		return err
+	})
+	return info, err
+}
+
+// Memory is free and total device memory in bytes.
+func (dev *Device) Memory(t *Thread) (free, total int64, err error) {
+	if err := dev.check(); err != nil {
+		return 0, 0, err
+	}
+	if err := need(dev.s, dev.s.prober, "tell its memory"); err != nil {
+		return 0, 0, err
+	}
+	err = t.call(dev.deflt.h, func(driver.Driver) (err error) {
+		free, total, err = dev.s.prober.MemInfo()
+		return err
+	})
+	return free, total, err
+}
+
+// Utilization tells how busy the device was since the last call.
+func (dev *Device) Utilization(t *Thread) (Utilization, error) {
+	var u Utilization
+	if err := dev.check(); err != nil {
+		return u, err
+	}
+	if err := need(dev.s, dev.s.prober, "tell its utilization"); err != nil {
+		return u, err
+	}
+	err := t.call(0, func(driver.Driver) (err error) {
+		u, err = dev.s.prober.Utilization(dev.id)
+		return err
+	})
+	return u, err
+}
+
+// CanAccessPeer reports whether dev can reach the memory of peer.
+func (dev *Device) CanAccessPeer(t *Thread, peer *Device) (bool, error) {
+	var ok bool
+	err := dev.peerCall(t, peer, func(p driver.Peers) (err error) {
+		ok, err = p.CanAccessPeer(dev.id, peer.id)
+		return err
+	})
+	return ok, err
+}
+
+// EnablePeerAccess lets dev and peer reach each other's memory: both ways, because one way is
+// nearly always a mistake. Enabling twice changes nothing.
+func (dev *Device) EnablePeerAccess(t *Thread, peer *Device) error {
+	return dev.bothWays(t, peer, true)
+}
+
+// DisablePeerAccess undoes EnablePeerAccess.
+func (dev *Device) DisablePeerAccess(t *Thread, peer *Device) error {
+	return dev.bothWays(t, peer, false)
+}
+
+func (dev *Device) bothWays(t *Thread, peer *Device, on bool) error {
+	for _, pair := range [][2]*Device{{dev, peer}, {peer, dev}} {
+		from, to := pair[0], pair[1]
+		err := from.peerCall(t, to, func(p driver.Peers) error {
+			if on {
+				return p.EnablePeerAccess(to.id, 0)
+			}
+			return p.DisablePeerAccess(to.id)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// PeerAccess reports whether dev may reach the memory of peer now.
+func (dev *Device) PeerAccess(t *Thread, peer *Device) (bool, error) {
+	var ok bool
+	err := dev.peerCall(t, peer, func(p driver.Peers) (err error) {
+		ok, err = p.PeerAccess(dev.id, peer.id)
+		return err
+	})
+	return ok, err
+}
+
+func (dev *Device) peerCall(t *Thread, peer *Device, fn func(driver.Peers) error) error {
+	if err := dev.check(); err != nil {
+		return err
+	}
+	if err := peer.check(); err != nil {
+		return err
+	}
+	if err := need(dev.s, dev.s.peers, "copy between devices directly"); err != nil {
+		return err
+	}
+	return t.call(dev.deflt.h, func(driver.Driver) error { return fn(dev.s.peers) })
+}
+
+// Synchronize waits for the work of all streams of the device, in all its contexts. timeout: see
+// Stream.Synchronize.
+func (dev *Device) Synchronize(t *Thread, timeout time.Duration) error {
+	if err := dev.check(); err != nil {
+		return err
+	}
+	return t.s.synchronizeAll(t, dev.res, timeout)
+}
+
+// Close closes everything on the device, contexts and memory included, and resets it. A later
+// Thread.Device opens it again.
+func (dev *Device) Close(t *Thread) error { return dev.res.close(t, "", false) }
+
+// Reset does the same without waiting: queued work is dropped and faults are forgotten.
+func (dev *Device) Reset(t *Thread) error { return dev.res.close(t, "", true) }
+
+func (dev *Device) check() error { return dev.res.check() }

@@ -1,0 +1,115 @@
+package npu
+
+import (
+	"errors"
+	"runtime"
+	"time"
+
+	"npulua/npu/internal/driver"
+	"npulua/npu/internal/executor"
+)
+
+// Event is a mark in a stream: to wait for, or to take the time between two.
+type Event struct {
+	h      driver.Event
+	ctx    *Context
+	res    *resource
+	timing bool
+	src    *streamState // where it was recorded last; nil: never
+	ticket uint64       // the record's number in src
+}
+
+// CreateEvent makes an event in c. With timing it can be given to Elapsed. 207007 where the device
+// has no more events.
+func (c *Context) CreateEvent(t *Thread, timing bool) (*Event, error) {
+	if err := c.res.check(); err != nil {
+		return nil, err
+	}
+	flags := driver.EventSync
+	if timing {
+		flags |= driver.EventTiming
+	}
+	var h driver.Event
+	err := t.call(c.h, func(d driver.Driver) (err error) {
+		h, err = d.CreateEvent(flags)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	res := t.s.adopt(t, &resource{kind: "event", parent: c.res, explicit: true, ctx: c.h, destroy: func(d driver.Driver, _ bool) error {
+		return d.DestroyEvent(h)
+	}})
+	e := &Event{h: h, ctx: c, res: res, timing: timing}
+	runtime.AddCleanup(e, (*resource).collect, res)
+	return e, nil
+}
+
+// Context is the owner of e.
+func (e *Event) Context() *Context { return e.ctx }
+
+// Timing reports whether e can be given to Elapsed.
+func (e *Event) Timing() bool { return e.timing }
+
+// Recorded reports whether e was ever recorded.
+func (e *Event) Recorded() bool { return e.src != nil }
+
+// Closed reports whether e was closed, by itself or with its context.
+func (e *Event) Closed() bool { return e.res.closed }
+
+func (e *Event) check() error { return e.res.check() }
+
+// Synchronize waits for the work that e stands for, and returns a fault of its stream as
+// Stream.Synchronize does. timeout as there, with ErrEventTimeout. An event that was never
+// recorded is no wait.
+func (e *Event) Synchronize(t *Thread, timeout time.Duration) error {
+	if err := e.check(); err != nil {
+		return err
+	}
+	if e.src == nil {
+		return nil
+	}
+	src, ticket := e.src, e.ticket
+	err := t.wait(&executor.Target{Kind: executor.WaitEvent, Context: e.ctx.h, Event: e.h,
+		Stream: src.h, StreamContext: src.ctx, Timeout: timeout})
+	if finished(err) {
+		src.known(ticket)
+	}
+	return err
+}
+
+// Query reports whether the work that e stands for is done; true where it was never recorded.
+func (e *Event) Query(t *Thread) (bool, error) {
+	err := e.Synchronize(t, 0)
+	if errors.Is(err, ErrEventTimeout) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Elapsed is the time on the device from the record of start to that of stop, both done and both
+// created with timing. Negative where stop came first.
+func Elapsed(t *Thread, start, stop *Event) (time.Duration, error) {
+	for i, e := range []*Event{start, stop} {
+		name := [...]string{"start", "stop"}[i]
+		if err := e.check(); err != nil {
+			return 0, err
+		}
+		if !e.timing {
+			return 0, hinted(errorf(ErrNotSupported, "the %s event was created without timing", name),
+				"create it with create_event{timing = true}")
+		}
+		if e.src == nil {
+			return 0, hinted(errorf(ErrInternal, "the %s event was never recorded", name), "record it on a stream first")
+		}
+	}
+	var elapsed time.Duration
+	err := t.call(start.ctx.h, func(d driver.Driver) (err error) {
+		elapsed, err = d.ElapsedTime(start.h, stop.h)
+		return err
+	})
+	return elapsed, err
+}
+
+// Close destroys e. Waits that are queued already are not affected.
+func (e *Event) Close(t *Thread) error { return e.res.close(t, "", false) }

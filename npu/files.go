@@ -1,0 +1,128 @@
+package npu
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"npulua/npu/internal/dtype"
+	"npulua/npu/internal/hostfile"
+)
+
+// fileError gives a failure to read a file its code.
+func fileError(err error) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, hostfile.ErrFormat) {
+		return errorf(ErrParseFile, "%v", err)
+	}
+	e := errorf(ErrInvalidFile, "%v", err)
+	if errors.Is(err, fs.ErrNotExist) {
+		e.Hint = "check the path; relative ones start at the working directory"
+	}
+	return e
+}
+
+// LoadNPY reads a .npy file into host memory of its type; Shape tells its shape.
+func (t *Thread) LoadNPY(path string, pinned bool) (*Buffer, error) {
+	a, err := hostfile.ReadNPY(path)
+	if err != nil {
+		return nil, fileError(err)
+	}
+	return t.fromFile(path, a.Type, a.Data, a.Shape, pinned)
+}
+
+// LoadImage reads a PNG or JPEG file into host memory: uint8, height x width x channels, with 1
+// (gray), 3 (colour) or 4 (with transparency) channels.
+func (t *Thread) LoadImage(path string, pinned bool) (*Buffer, error) {
+	im, err := hostfile.ReadImage(path)
+	if err != nil {
+		return nil, fileError(err)
+	}
+	return t.fromFile(path, dtype.Uint8, im.Pix, []int{im.Height, im.Width, im.Channels}, pinned)
+}
+
+func (t *Thread) fromFile(path string, typ DType, data []byte, shape []int, pinned bool) (*Buffer, error) {
+	if len(data) == 0 {
+		return nil, errorf(ErrParseFile, "%s holds no elements", path)
+	}
+	b, err := t.Host(typ, int64(len(data)/typ.Size()), pinned)
+	if err != nil {
+		return nil, err
+	}
+	copy(b.data, data)
+	b.shape = shape
+	return b, nil
+}
+
+// SaveNPY writes a host buffer as a .npy file, with its shape where it has one.
+func (b *Buffer) SaveNPY(path string) error {
+	data, err := b.hostData(false)
+	if err != nil {
+		return err
+	}
+	shape := b.shape
+	if shape == nil {
+		shape = []int{int(b.count)}
+	}
+	return writeError(hostfile.WriteNPY(path, hostfile.Array{Type: b.typ, Shape: shape, Data: data}))
+}
+
+// SaveImage writes a host buffer of uint8 as the kind of picture that the ending of path names:
+// height x width x channels.
+func (b *Buffer) SaveImage(path string, height, width, channels int64) error {
+	data, err := b.hostData(false)
+	if err != nil {
+		return err
+	}
+	if b.typ != dtype.Uint8 {
+		return hinted(errorf(ErrParamInvalid, "a picture is uint8, the buffer is %s", b.typ), "use the kernel \"cast\" first")
+	}
+	if channels != 1 && channels != 3 && channels != 4 {
+		return errorf(ErrParamInvalid, "a picture has 1, 3 or 4 channels, got %d", channels)
+	}
+	if height < 1 || width < 1 || height > b.count || width > b.count || height*width*channels != b.count {
+		return errorf(ErrParamInvalid, "%d x %d x %d is not the buffer's %d elements", height, width, channels, b.count)
+	}
+	return writeError(hostfile.WriteImage(path, hostfile.Image{Height: int(height), Width: int(width), Channels: int(channels), Pix: data}))
+}
+
+// writeError gives a failure to write a file its code.
+func writeError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return errorf(ErrWriteFile, "%v", err)
+}
+
+// Reshape gives a host or device buffer the shape that files and SaveImage use. The product must be
+// the count.
+func (b *Buffer) Reshape(shape []int) error {
+	n := int64(1)
+	for _, d := range shape {
+		if d < 1 || int64(d) > b.count {
+			return errorf(ErrParamInvalid, "shape %v is not %d elements", shape, b.count)
+		}
+		if n *= int64(d); n > b.count {
+			break
+		}
+	}
+	if n != b.count {
+		return errorf(ErrParamInvalid, "shape %v is not %d elements", shape, b.count)
+	}
+	b.shape = append([]int(nil), shape...)
+	return nil
+}
+
+// ShapeText is "240 x 320 x 3", or "" for a vector.
+func (b *Buffer) ShapeText() string {
+	text := ""
+	for i, d := range b.shape {
+		if i > 0 {
+			text += " x "
+		}
+		text += fmt.Sprint(d)
+	}
+	return text
+}

@@ -1,0 +1,167 @@
+package npu
+
+import (
+	"math"
+)
+
+// hostData is the memory of a host buffer that the host may touch now.
+func (b *Buffer) hostData(write bool) ([]byte, error) {
+	if b.data == nil {
+		return nil, hinted(errorf(ErrParamInvalid, "the buffer is %s memory, the host cannot touch it", b.space),
+			"use buf:download() to read it and buf:upload(...) to write it")
+	}
+	if err := b.touch(write); err != nil {
+		return nil, err
+	}
+	return b.data, nil
+}
+
+// Data is the memory of a host buffer as bytes, little-endian, valid until it is closed.
+// ErrParamInvalid for device memory, or while queued work writes it.
+func (b *Buffer) Data() ([]byte, error) { return b.hostData(false) }
+
+// Element reads element i, from 0, of a host buffer.
+func (b *Buffer) Element(i int64) (float64, error) {
+	data, err := b.hostData(false)
+	if err != nil {
+		return 0, err
+	}
+	if i < 0 || i >= b.count {
+		return 0, b.indexError(i)
+	}
+	return b.typ.Get(data, int(i)), nil
+}
+
+// SetElement writes element i, from 0, of a host buffer: float types round, integer types refuse
+// what they cannot hold exactly.
+func (b *Buffer) SetElement(i int64, v float64) error {
+	data, err := b.hostData(true)
+	if err != nil {
+		return err
+	}
+	if i < 0 || i >= b.count {
+		return b.indexError(i)
+	}
+	if msg := b.typ.Check(v); msg != "" {
+		return errorf(ErrInvalidParam, "%s", msg)
+	}
+	b.typ.Put(data, int(i), v)
+	return nil
+}
+
+func (b *Buffer) indexError(i int64) error {
+	return errorf(ErrParamInvalid, "index %d is not inside 1 to %d", i+1, b.count)
+}
+
+// SetAll writes n numbers from the start on; next gives the one of index i, from 0. It stops at the
+// first error; what came before it is written.
+func (b *Buffer) SetAll(n int64, next func(i int64) (float64, error)) error {
+	data, err := b.hostData(true)
+	if err != nil {
+		return err
+	}
+	if n > b.count {
+		return errorf(ErrParamInvalid, "%d values for %d elements", n, b.count)
+	}
+	for i := range n {
+		v, err := next(i)
+		if err != nil {
+			return err
+		}
+		if msg := b.typ.Check(v); msg != "" {
+			return errorf(ErrInvalidParam, "element %d: %s", i+1, msg)
+		}
+		b.typ.Put(data, int(i), v)
+	}
+	return nil
+}
+
+// SetBytes copies raw bytes, which must fill whole elements, to the start of the buffer.
+func (b *Buffer) SetBytes(raw string) error {
+	data, err := b.hostData(true)
+	if err != nil {
+		return err
+	}
+	if len(raw) > len(data) || len(raw)%b.typ.Size() != 0 {
+		return errorf(ErrParamInvalid, "%d B of raw data for %d elements of %d B", len(raw), b.count, b.typ.Size())
+	}
+	copy(data, raw)
+	return nil
+}
+
+// FillHost sets every element of a host buffer to v.
+func (b *Buffer) FillHost(v float64) error {
+	data, err := b.hostData(true)
+	if err != nil {
+		return err
+	}
+	if msg := b.typ.Check(v); msg != "" {
+		return errorf(ErrInvalidParam, "%s", msg)
+	}
+	b.typ.Put(data, 0, v)
+	for n := b.typ.Size(); n < len(data); n *= 2 {
+		copy(data[n:], data[:n])
+	}
+	return nil
+}
+
+// Sum adds the elements of a host buffer, exactly as far as a compensated float64 sum goes.
+func (b *Buffer) Sum() (float64, error) {
+	data, err := b.hostData(false)
+	if err != nil {
+		return 0, err
+	}
+	var sum, comp float64
+	b.typ.Each(data, func(v float64) {
+		t := sum + v
+		if math.Abs(sum) >= math.Abs(v) {
+			comp += (sum - t) + v
+		} else {
+			comp += (v - t) + sum
+		}
+		sum = t
+	})
+	if math.IsNaN(comp) || math.IsInf(comp, 0) {
+		return sum, nil // an infinity among the elements: the plain sum is right
+	}
+	return sum + comp, nil
+}
+
+// MinMax is the smallest and the largest element of a host buffer; NaN where an element is NaN.
+func (b *Buffer) MinMax() (lo, hi float64, err error) {
+	data, err := b.hostData(false)
+	if err != nil {
+		return 0, 0, err
+	}
+	lo, hi = math.Inf(1), math.Inf(-1)
+	b.typ.Each(data, func(v float64) {
+		lo, hi = min(lo, v), max(hi, v) // the built-ins keep NaN
+	})
+	return lo, hi, nil
+}
+
+// Difference is the first element, from 0, in which a and b differ by more than tolerance, or -1.
+// NaN is close to NaN only. Both are host buffers of one count; types may differ.
+func Difference(a, b *Buffer, tolerance float64) (int64, error) {
+	if a.count != b.count {
+		return 0, errorf(ErrParamInvalid, "%d elements cannot be compared with %d", a.count, b.count)
+	}
+	da, err := a.hostData(false)
+	if err != nil {
+		return 0, err
+	}
+	db, err := b.hostData(false)
+	if err != nil {
+		return 0, err
+	}
+	for i := range int(a.count) {
+		x, y := a.typ.Get(da, i), b.typ.Get(db, i)
+		if x == y || x != x && y != y {
+			continue
+		}
+		if !(math.Abs(x-y) <= tolerance) {
+			return int64(i), nil
+		}
+	}
+	return -1, nil
+}

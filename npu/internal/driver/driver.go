@@ -1,0 +1,269 @@
+// Package driver is the contract between the executor and what runs its commands: the simulator,
+// the vendor's runtime library, or nothing at all. Its calls are the vendor's, one method a call,
+// with the vendor's return codes.
+//
+// Threading: every method is called from one thread, the executor's. The current context is a
+// property of that thread, as in AscendCL. A driver never calls back into the executor, except
+// through Command.Func and KernelSource.Run, which it calls where the work takes place.
+//
+// Errors are *Error values (or a bare Code). A method that returns an error has changed nothing,
+// unless its comment says otherwise.
+package driver
+
+import "time"
+
+// Handles are opaque and never zero. A driver must survive a stale or invented one with
+// CodeInvalidHandle or the code in its contract. The executor never passes a closed one down.
+type (
+	Context uintptr
+	Stream  uintptr // zero is the default stream of the current context
+	Event   uintptr
+	Kernel  uintptr
+	Ptr     uint64 // address of device or host memory; zero is no memory
+)
+
+// Driver is what both backends share. Calls marked "needs a context" return CodeContextNull where
+// the thread has no current context.
+type Driver interface {
+	// Init starts the runtime. A second call returns CodeRepeatInitialize, which is benign.
+	Init() error
+	// Finalize ends it. It succeeds without Init and with live objects, which stay usable; once
+	// finalized, another call returns CodeRepeatFinalize until the next Init.
+	Finalize() error
+
+	// DeviceCount is the number of visible devices. It needs neither Init nor a context.
+	DeviceCount() (int, error)
+	// SetDevice retains device, creating its default context at first, and makes that context
+	// current. CodeInvalidDevice where there is no such device. Each call counts.
+	SetDevice(device int) error
+	// ResetDevice undoes one SetDevice (all of them with force). When the count falls to zero it
+	// waits for the work of the default context and destroys its streams; device memory is gone
+	// once no explicit context of the device is left either. CodeDeviceNotSet where the count is
+	// zero already, CodeInvalidDevice where there is no such device.
+	ResetDevice(device int, force bool) error
+	// Device is the device of the current context. Needs a context.
+	Device() (int, error)
+
+	// CreateContext makes a context on device with its own default stream and makes it current.
+	// CodeInvalidDevice where there is no such device. It does not count as SetDevice.
+	CreateContext(device int) (Context, error)
+	// DestroyContext waits for the work of c and destroys its streams; device memory survives. A
+	// thread in which c is current has no context afterwards. CodeInvalidParam for zero,
+	// CodeContextNull for a default context, one already destroyed, or no context at all.
+	DestroyContext(c Context) error
+	// SetCurrentContext makes c current, and its device with it. CodeInvalidParam for zero,
+	// CodeRtParamInvalid for a context that is not live; the current one stays.
+	SetCurrentContext(c Context) error
+	// CurrentContext needs a context.
+	CurrentContext() (Context, error)
+	// SetContextOption sets an option of the current context. CodeInvalidParam for an option that
+	// does not exist. Needs a context.
+	SetContextOption(opt ContextOption, value int64) error
+	// ContextOption reads it: CodeOptionNotSet where it was never set. Needs a context.
+	ContextOption(opt ContextOption) (int64, error)
+
+	// CreateStream makes a stream in the current context. CodeResourceStream where the device has
+	// no more. Needs a context.
+	CreateStream(cfg StreamConfig) (Stream, error)
+	// DestroyStream waits for the work of s, or drops what has not started with force.
+	// CodeInvalidParam for zero, CodeInvalidHandle for a stream that is not live, CodeStreamContext
+	// for one of another context.
+	DestroyStream(s Stream, force bool) error
+	// SetStreamFailureMode sets what a failed command does to the whole context of s. Back from
+	// stop to continue: CodeNotSupported.
+	SetStreamFailureMode(s Stream, m FailureMode) error
+	// QueryStream reports whether all work of s is done, never blocks and never reports faults. s
+	// may belong to any context.
+	QueryStream(s Stream) (done bool, err error)
+	// SynchronizeStream waits until the work queued on s before the call is done, and returns the
+	// first fault of it, once. A negative timeout waits forever, zero is CodeRtParamInvalid, and
+	// after a positive one CodeStreamSyncTimeout says that work remains; it goes on. s may belong
+	// to any context, but the thread needs one.
+	SynchronizeStream(s Stream, timeout time.Duration) error
+	// SynchronizeDevice does the same for every stream of the current context.
+	SynchronizeDevice(timeout time.Duration) error
+
+	// CreateEvent makes an event in the current context. CodeResourceEvent where the device has no
+	// more, CodeRtParamInvalid for flags that do not exist. Needs a context.
+	CreateEvent(flags EventFlags) (Event, error)
+	// DestroyEvent never waits and needs no context. CodeInvalidParam for zero.
+	DestroyEvent(e Event) error
+	// QueryEvent reports whether the work captured by the last record is done. Before any record it
+	// is true for an event with flags and false for a legacy one.
+	QueryEvent(e Event) (done bool, err error)
+	// SynchronizeEvent waits for it; timeout as in SynchronizeStream, with CodeEventSyncTimeout. An
+	// event that was never recorded is no wait.
+	SynchronizeEvent(e Event, timeout time.Duration) error
+	// ElapsedTime is the time on the device between two records, negative where stop came first.
+	// CodeInternal for an event never recorded, CodeEventNotComplete for one whose record is still
+	// pending, CodeNotSupported for one without EventTiming.
+	ElapsedTime(start, stop Event) (time.Duration, error)
+
+	// Malloc takes size bytes of the current device, contents undefined. CodeInvalidParam for zero,
+	// CodeMemoryAllocation where that much is not free. Needs a context.
+	Malloc(size int64, policy MemPolicy) (Ptr, error)
+	// Free does not wait for queued work and needs no context. CodeInvalidParam for zero,
+	// CodeRtParamInvalid for what is no allocation. The address of a host allocation is accepted
+	// and ignored.
+	Free(p Ptr) error
+	// MallocHost takes size bytes of pinned host memory: the address is valid in this process until
+	// FreeHost. CodeInvalidParam for zero. Needs a context.
+	MallocHost(size int64) (Ptr, error)
+	FreeHost(p Ptr) error
+	// Memcpy copies at once and does not wait for queued work. Any host address is accepted; the
+	// caller keeps its memory alive. Zero bytes succeed before any other check. CodeInvalidParam
+	// for a zero address or a kind that does not exist, CodeRtParamInvalid where dstMax < size or a
+	// range leaves its allocation. The direction follows the addresses where both are known,
+	// whatever kind says. Needs a context.
+	Memcpy(dst Ptr, dstMax int64, src Ptr, size int64, kind CopyKind) error
+	// Memset writes size bytes of value at once. Checks as in Memcpy.
+	Memset(dst Ptr, dstMax int64, value byte, size int64) error
+
+	// Enqueue queues c and returns before it is done; CodeQueueFull means that it was not queued
+	// and can be tried again once time has passed. c and c.Args are the caller's again on return.
+	// Needs a context. CodeInvalidHandle for a stream, event or kernel that is not live,
+	// CodeStreamContext for a stream that is not of the current context (not zero).
+	Enqueue(c *Command) error
+}
+
+// CodeQueueFull is returned by Enqueue alone, to the executor alone: the stream's queue is full.
+const CodeQueueFull Code = -1
+
+// Clock is implemented by a driver with a time of its own.
+type Clock interface {
+	// Now is the driver's time since Open.
+	Now() time.Duration
+	// Next is the time of the next thing that will happen; false where nothing is left to happen.
+	Next() (time.Duration, bool)
+	// Advance moves time to the next thing that happens and lets it happen, if that is not beyond
+	// limit (negative: no limit). Otherwise it moves time to limit, where that lies ahead, and
+	// reports false.
+	Advance(limit time.Duration) bool
+	// Untimed calls fn, in which host calls take no time.
+	Untimed(fn func())
+}
+
+// Prober is implemented by a driver that can describe its devices.
+type Prober interface {
+	// DeviceInfo describes a device; CodeInvalidDevice where there is none. Needs no context.
+	DeviceInfo(device int) (DeviceInfo, error)
+	// MemInfo is free and total memory of the current device in bytes. Needs a context.
+	MemInfo() (free, total int64, err error)
+	// Utilization is how busy the device was since the last call for it. Needs no context.
+	Utilization(device int) (Utilization, error)
+	// StreamID is the number of s in its device. Needs a context.
+	StreamID(s Stream) (int, error)
+}
+
+// Loader is implemented by a driver that can launch kernels.
+type Loader interface {
+	// LoadKernel makes the kernel usable in the current device: CodeRtParamInvalid for an unknown
+	// name or a missing file. Needs a context.
+	LoadKernel(src KernelSource) (Kernel, error)
+	// UnloadKernel forgets it; queued launches of it still run.
+	UnloadKernel(k Kernel) error
+}
+
+// Peers is implemented by a driver whose devices can reach each other's memory.
+type Peers interface {
+	// CanAccessPeer reports whether device can reach the memory of peer. CodeInvalidParam where the
+	// two are one.
+	CanAccessPeer(device, peer int) (bool, error)
+	// EnablePeerAccess lets the current device reach the memory of peer, one way. flags must be
+	// zero (CodePeerFlags). Needs a context.
+	EnablePeerAccess(peer int, flags uint32) error
+	DisablePeerAccess(peer int) error
+	// PeerAccess reports whether device may reach the memory of peer now.
+	PeerAccess(device, peer int) (bool, error)
+}
+
+// Threads is implemented by a driver that can stand in for several host threads.
+type Threads interface {
+	// OnNewThread runs fn as a new host thread would: without a current context. The context of the
+	// calling thread is as it was afterwards, unless fn destroyed it.
+	OnNewThread(fn func())
+}
+
+// Closer is implemented by a driver that holds memory or libraries of the process.
+type Closer interface{ Close() error }
+
+// ContextOption is an option of a context (aclSysParamOpt).
+type ContextOption int
+
+// The vendor's numbers.
+const (
+	OptionDeterministic     ContextOption = 0
+	OptionDebugKernel       ContextOption = 1
+	OptionStrongConsistency ContextOption = 2
+)
+
+// FailureMode says what follows a failed command (aclrtSetStreamFailureMode).
+type FailureMode uint8
+
+// The vendor's numbers.
+const (
+	ContinueOnFailure FailureMode = 0 // later commands still run
+	StopOnFailure     FailureMode = 1 // nothing more runs in the context
+)
+
+// StreamConfig describes a new stream.
+type StreamConfig struct {
+	Priority int    // 0 (highest) to 7; clamped
+	Flags    uint32 // the vendor's bits
+}
+
+// EventFlags are the vendor's bits for events of the newer kind; zero is the legacy kind, which
+// can be waited for, timed and reset.
+type EventFlags uint32
+
+// The flags in use.
+const (
+	EventLegacy EventFlags = 0
+	EventSync   EventFlags = 1 // streams can wait for it
+	EventTiming EventFlags = 8 // ElapsedTime works
+)
+
+// MemPolicy is the page policy of an allocation. Unknown values count as MemHugeFirst.
+type MemPolicy int
+
+// The vendor's numbers.
+const (
+	MemHugeFirst     MemPolicy = 0 // 2 MiB pages above 1 MiB, else 4 KiB
+	MemHugeOnly      MemPolicy = 1
+	MemNormalOnly    MemPolicy = 2
+	MemHugeFirstP2P  MemPolicy = 3
+	MemHugeOnlyP2P   MemPolicy = 4
+	MemNormalOnlyP2P MemPolicy = 5
+)
+
+// CopyKind is the direction of a copy.
+type CopyKind uint8
+
+// The vendor's numbers.
+const (
+	HostToHost     CopyKind = 0
+	HostToDevice   CopyKind = 1
+	DeviceToHost   CopyKind = 2
+	DeviceToDevice CopyKind = 3
+	CopyDefault    CopyKind = 4 // from the addresses
+)
+
+// DeviceInfo describes a device. Figures are those of the part; zero is unknown.
+type DeviceInfo struct {
+	Name        string // SoC name, "Ascend910B3"
+	Family      string // "910B"
+	CubeCores   int
+	VectorCores int
+	Memory      int64 // bytes
+	MaxStreams  int
+	MaxEvents   int
+	QueueDepth  int // commands that a stream holds
+	Simulated   bool
+}
+
+// Utilization is shares of time, 0 to 1.
+type Utilization struct {
+	Cores  float64 // busy AI cores, averaged over all
+	Copies float64 // busiest copy engine
+	Memory float64 // share of device memory in use now
+}

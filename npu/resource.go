@@ -1,0 +1,185 @@
+package npu
+
+import (
+	"fmt"
+	"slices"
+
+	"npulua/npu/internal/driver"
+)
+
+// resource is what the driver holds for a handle. The handle that a program sees points to its
+// resource and keeps its parent's handle alive; the resource points to no handle, so that the
+// garbage collector can find handles that nobody uses.
+type resource struct {
+	kind     string // "stream", as messages and --leaks say it
+	detail   string // "float32 x 1024", for --leaks
+	session  *Session
+	parent   *resource
+	children []*resource // in order of creation; under session.mu, as all below
+	created  Site
+	closed   bool
+	closedAt Site
+	closedBy string       // "": close; else the parent that took it along, "context"
+	scope    *scope       // the scope that will close it
+	stream   *streamState // of a stream, or the default stream of a context
+	explicit bool         // made by a call of the program, not along with something else
+
+	// destroy gives the driver's object back. It runs on the executor's thread with ctx current
+	// where that is not zero. nil: nothing to give back.
+	ctx     driver.Context
+	destroy func(d driver.Driver, force bool) error
+	// before runs on the closing thread first: it waits for work that uses the object.
+	before func(t *Thread) error
+	// idle reports whether no queued work uses the object any more; on the executor's thread, for
+	// handles that the garbage collector found. nil: always.
+	idle func(d driver.Driver) bool
+}
+
+// adopt registers r under its parent, and in the scope that is open on t.
+func (s *Session) adopt(t *Thread, r *resource) *resource {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.session = s
+	r.created = t.Site
+	if r.parent == nil {
+		r.parent = s.root
+	}
+	r.parent.children = append(r.parent.children, r)
+	s.live[r.kind]++
+	if r.explicit && t.scope != nil {
+		r.scope = t.scope
+		t.scope.created = append(t.scope.created, r)
+	}
+	return r
+}
+
+// check fails for a resource that was closed.
+func (r *resource) check() error {
+	if !r.closed {
+		return nil
+	}
+	return r.closedError()
+}
+
+func (r *resource) closedError() *Error {
+	where := "was closed"
+	if r.closedBy != "" {
+		where = fmt.Sprintf("was closed with its %s", r.closedBy)
+	}
+	if at := r.session.Where(r.closedAt); at != "" {
+		where += " at " + at
+	}
+	return hinted(errorf(ErrInvalidHandle, "%s %s", r.kind, where), "create a new one, or close it later")
+}
+
+// close destroys r after its children, newest first. It goes on after an error and returns the
+// first.
+func (r *resource) close(t *Thread, by string, force bool) error {
+	s := r.session
+	s.mu.Lock()
+	if r.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	children := slices.Clone(r.children)
+	s.mu.Unlock()
+
+	var first error
+	keep := func(err error) {
+		if first == nil {
+			first = err
+		}
+	}
+	if r.before != nil && !force {
+		keep(r.before(t))
+	}
+	for _, c := range slices.Backward(children) {
+		keep(c.close(t, r.kind, force))
+	}
+	s.forget(r, t.Site, by)
+	if r.destroy != nil {
+		keep(t.c.Call(r.ctx, func(d driver.Driver) error { return r.destroy(d, force) }))
+	}
+	return own(first)
+}
+
+// forget marks r closed and takes it off its parent.
+func (s *Session) forget(r *resource, at Site, by string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.closed {
+		return
+	}
+	r.closed, r.closedAt, r.closedBy = true, at, by
+	s.live[r.kind]--
+	if p := r.parent; p != nil {
+		if i := slices.Index(p.children, r); i >= 0 {
+			p.children = slices.Delete(p.children, i, i+1)
+		}
+	}
+}
+
+// collect is called by the garbage collector's cleanup for a handle that nobody can reach: the
+// executor gives the object back once no queued work uses it.
+func (r *resource) collect() {
+	s := r.session
+	s.mu.Lock()
+	if r.closed || s.closing {
+		s.mu.Unlock()
+		return
+	}
+	s.leaked = append(s.leaked, leakOf(r))
+	children := slices.Clone(r.children)
+	s.mu.Unlock()
+	for _, c := range slices.Backward(children) {
+		c.collect()
+	}
+	s.exec.Release(func(d driver.Driver) bool {
+		if r.idle != nil && !r.idle(d) {
+			return false
+		}
+		s.mu.Lock()
+		gone := r.closed
+		s.mu.Unlock()
+		if gone {
+			return true
+		}
+		s.forget(r, 0, "")
+		if r.destroy != nil {
+			if r.ctx != 0 && d.SetCurrentContext(r.ctx) != nil {
+				return true // its context went first and took it along
+			}
+			_ = r.destroy(d, false) // nobody is left to tell
+		}
+		return true
+	})
+}
+
+// Leak is a handle that was never closed.
+type Leak struct {
+	Kind   string // "stream", "device memory"
+	Detail string // "float32 x 1024 (4096 B)"
+	Site   Site   // where it was created
+}
+
+func leakOf(r *resource) Leak { return Leak{Kind: r.kind, Detail: r.detail, Site: r.created} }
+
+// Leaks lists the handles that the program made and never closed, those that garbage collection
+// found included, oldest first. Devices do not count: they are reset at the end.
+func (s *Session) Leaks() []Leak {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := slices.Clone(s.leaked)
+	var walk func(r *resource)
+	walk = func(r *resource) {
+		for _, c := range r.children {
+			if c.explicit {
+				out = append(out, leakOf(c))
+			}
+			walk(c)
+		}
+	}
+	walk(s.root)
+	slices.SortStableFunc(out, func(a, b Leak) int { return int(int64(a.Site) - int64(b.Site)) })
+	return out
+}

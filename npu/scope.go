@@ -1,0 +1,48 @@
+package npu
+
+import "slices"
+
+// scope owns what its thread creates while it is open.
+type scope struct {
+	outer   *scope
+	created []*resource
+}
+
+// Scope calls fn and then closes, newest first, what t created in it and did not keep, also after
+// an error or a panic of fn. It returns the error of fn, or else the first error of closing.
+func (t *Thread) Scope(fn func() error) (err error) {
+	sc := &scope{outer: t.scope}
+	t.scope = sc
+	defer func() {
+		t.scope = sc.outer
+		if e := sc.close(t); err == nil {
+			err = e
+		}
+	}()
+	return fn()
+}
+
+func (sc *scope) close(t *Thread) error {
+	var first error
+	for _, r := range slices.Backward(sc.created) {
+		if r.scope != sc {
+			continue
+		}
+		if err := r.close(t, "scope", false); first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// keep hands r to the scope around the innermost one, or to nobody where there is none.
+func (t *Thread) keep(r *resource) {
+	sc := t.scope
+	if sc == nil || r.scope != sc {
+		return
+	}
+	r.scope = sc.outer
+	if sc.outer != nil {
+		sc.outer.created = append(sc.outer.created, r)
+	}
+}

@@ -1,0 +1,161 @@
+package npu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"npulua/npu/internal/driver"
+	"npulua/npu/internal/executor"
+)
+
+// Options of Open. The zero value takes hardware where there is some, else the simulator.
+type Options struct {
+	Backend  string // "auto" (or ""), "sim", "acl", "null"
+	Sim      string // profile and number of devices, "910b", "310p:4", "my.json:2"; "": 910b
+	Wall     bool   // pace the simulator in real time
+	Blocking bool   // wait after every queued command, so that its error is raised at the call
+	// Where turns a Site into text for messages; nil: no places are known.
+	Where func(Site) string
+}
+
+// Session is one process's use of the runtime: the only way down to the executor.
+type Session struct {
+	info   Info
+	opts   Options
+	drv    driver.Driver
+	exec   *executor.Executor
+	main   *Thread
+	prober driver.Prober // nil where the backend cannot tell
+	loader driver.Loader
+	peers  driver.Peers
+	count  int // visible devices
+
+	mu      sync.Mutex
+	root    *resource
+	live    map[string]int // open handles by kind
+	leaked  []Leak         // found by garbage collection
+	devices map[int]*Device
+	closing bool
+	ended   bool
+}
+
+// Open starts a backend. ctx interrupts the waits of the main thread. Close ends it.
+func Open(ctx context.Context, opts Options) (*Session, error) {
+	d, info, err := openBackend(opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.Init(); err != nil && !errors.Is(err, driver.CodeRepeatInitialize) {
+		return nil, err
+	}
+	s := &Session{
+		info: info, opts: opts, drv: d, live: make(map[string]int), devices: make(map[int]*Device),
+		root: &resource{kind: "session"},
+	}
+	s.prober, _ = d.(driver.Prober)
+	s.loader, _ = d.(driver.Loader)
+	s.peers, _ = d.(driver.Peers)
+	if s.count, err = d.DeviceCount(); err != nil {
+		return nil, err
+	}
+	s.exec = executor.New(d, executor.Options{Wall: opts.Wall})
+	s.main = s.NewThread(ctx)
+	return s, nil
+}
+
+// Main is the thread of the goroutine that opened the session.
+func (s *Session) Main() *Thread { return s.main }
+
+// Info tells what runs the commands.
+func (s *Session) Info() Info { return s.info }
+
+// DeviceCount is the number of visible devices.
+func (s *Session) DeviceCount() int { return s.count }
+
+// Where is the text of a place, "" where it is not known.
+func (s *Session) Where(site Site) string {
+	if site == 0 || s.opts.Where == nil {
+		return ""
+	}
+	return s.opts.Where(site)
+}
+
+// Close waits for all queued work, destroys what is left in reverse order of creation, resets the
+// devices and ends the runtime. It returns the faults that nobody has been told. With force
+// nothing is waited for: queued work is dropped, for a program that was interrupted. Only the
+// goroutine of the main thread may call it; further calls do nothing.
+func (s *Session) Close(force bool) error {
+	s.mu.Lock()
+	if s.ended {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closing, s.ended = true, true
+	s.mu.Unlock()
+	t := s.main
+	err := s.root.closeChildren(t, force)
+	if e := t.c.Call(0, func(d driver.Driver) error { return d.Finalize() }); err == nil {
+		err = own(e)
+	}
+	t.c.Close()
+	s.exec.Close()
+	if c, ok := s.drv.(driver.Closer); ok {
+		if e := c.Close(); err == nil {
+			err = e
+		}
+	}
+	return err
+}
+
+// closeChildren closes everything below the session and joins the errors.
+func (r *resource) closeChildren(t *Thread, force bool) error {
+	var errs []error
+	for len(r.children) > 0 {
+		c := r.children[len(r.children)-1]
+		if err := c.close(t, "session", force); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Stats counts what passed through the executor, and what is open.
+type Stats struct {
+	executor.Stats
+	Time time.Duration  // of the backend's clock
+	Live map[string]int // open handles by kind, "stream": 2
+}
+
+// Stats reads the counters.
+func (s *Session) Stats(t *Thread) (Stats, error) {
+	var out Stats
+	err := t.call(0, func(driver.Driver) error {
+		out.Stats = s.exec.Stats()
+		out.Time = s.exec.Now()
+		return nil
+	})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out.Live = make(map[string]int)
+	for k, n := range s.live {
+		if n > 0 {
+			out.Live[k] = n
+		}
+	}
+	return out, err
+}
+
+// need fails where the backend lacks an optional part.
+func need[T comparable](s *Session, part T, what string) error {
+	var none T
+	if part == none {
+		return errorf(ErrNotSupported, "the %s backend cannot %s", s.info.Name, what)
+	}
+	return nil
+}
+
+// String names the backend.
+func (s *Session) String() string { return fmt.Sprintf("session(%s)", s.info.Name) }

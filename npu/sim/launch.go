@@ -1,0 +1,263 @@
+package sim
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"npulua/npu/internal/driver"
+	"npulua/npu/internal/dtype"
+	"npulua/npu/sim/kernel"
+)
+
+// loadedKernel is a kernel made usable in a device: one of the simulator's own, or a function of
+// the host.
+type loadedKernel struct {
+	dev   *device
+	sig   *driver.Signature
+	types []dtype.DType
+	own   *kernel.Kernel
+	run   func(l *driver.HostLaunch) error
+}
+
+// launch is the part of a task that only launches have.
+type launch struct {
+	own kernel.Launch // also the arguments of a host function
+	mem []memArg      // one a parameter; empty for scalars
+}
+
+// memArg is a pointer argument with the block it points into.
+type memArg struct {
+	o    operand
+	size int64
+}
+
+// LoadKernel implements driver.Loader.
+func (d *Driver) LoadKernel(src driver.KernelSource) (driver.Kernel, error) {
+	const call = "aclrtBinaryGetFunction"
+	ctx, err := d.needContext(call)
+	if err != nil {
+		return 0, err
+	}
+	k := &loadedKernel{dev: ctx.dev, sig: src.Signature, types: src.Types, run: src.Run}
+	if src.Run == nil {
+		own, ok := kernel.Find(src.Name)
+		if !ok {
+			return 0, driver.Errorf(driver.CodeRtParamInvalid, call, "the simulator has no kernel %q", src.Name)
+		}
+		k.own = own
+		if k.sig, err = driver.ParseSignature(own.Signature); err != nil {
+			return 0, driver.Errorf(driver.CodeInternal, call, "%s: %v", own.Name, err)
+		}
+		if len(k.sig.TypeVars) != 0 && !supports(own, src.Types) {
+			return 0, driver.Errorf(driver.CodeRtParamInvalid, call, "kernel %q does not work on %v", src.Name, src.Types)
+		}
+	}
+	h := driver.Kernel(d.newHandle())
+	d.kernels[h] = k
+	return h, nil
+}
+
+func supports(k *kernel.Kernel, types []dtype.DType) bool {
+next:
+	for _, row := range k.Types {
+		if len(row) != len(types) {
+			continue
+		}
+		for i := range row {
+			if row[i] != types[i] {
+				continue next
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// UnloadKernel implements driver.Loader.
+func (d *Driver) UnloadKernel(h driver.Kernel) error {
+	if d.kernels[h] == nil {
+		return driver.Errorf(driver.CodeInvalidHandle, "aclrtBinaryUnLoad", "%#x is no loaded kernel", uintptr(h))
+	}
+	delete(d.kernels, h)
+	return nil
+}
+
+// prepareLaunch checks what the runtime checks at submission; what only the kernel can tell is a
+// fault of the launch.
+func (d *Driver) prepareLaunch(t *task, call string) (bool, error) {
+	c := &t.cmd
+	k := d.kernels[c.Kernel]
+	switch {
+	case c.Kernel == 0:
+		return false, driver.Errorf(driver.CodeInvalidParam, call, "kernel is NULL")
+	case k == nil:
+		return false, driver.Errorf(driver.CodeInvalidHandle, call, "%#x is no loaded kernel", uintptr(c.Kernel))
+	case k.dev != t.s.ctx.dev:
+		return false, driver.Errorf(driver.CodeRtParamInvalid, call, "the kernel was loaded on device %d, the stream is of device %d", k.dev.id, t.s.ctx.dev.id)
+	case c.Blocks == 0:
+		return false, driver.Errorf(driver.CodeRtParamInvalid, call, "block dim is 0")
+	case len(c.Args) != k.sig.Words():
+		return false, driver.Errorf(driver.CodeRtParamInvalid, call, "%d argument words, the signature has %d", len(c.Args), k.sig.Words())
+	}
+	t.kernel = k
+	return true, nil
+}
+
+// startLaunch plans the work, which gives its time, and asks for cores.
+func (d *Driver) startLaunch(t *task) {
+	k, c := t.kernel, &t.cmd
+	dev := t.s.ctx.dev
+	var cost kernel.Cost
+	t.launch, t.fault = d.bind(t)
+	if t.fault == nil && k.own != nil {
+		t.fault = d.planOwn(t)
+		cost = t.launch.own.Cost
+	} else if t.fault == nil {
+		for _, m := range t.launch.mem {
+			cost.Bytes += float64(m.size)
+			cost.Flops += float64(m.size)
+		}
+	}
+	pool := dev.cores(cost.Unit)
+	t.dur = dev.profile.launchTime(cost, int(c.Blocks), pool.total)
+	d.requestCores(pool, t, int(c.Blocks))
+}
+
+// bind finds the memory of the pointer arguments.
+func (d *Driver) bind(t *task) (*launch, error) {
+	k, call := t.kernel, t.cmd.Op.Call()
+	words := t.cmd.Args
+	l := &launch{}
+	n := len(k.sig.Params)
+	l.own = kernel.Launch{Blocks: int(t.cmd.Blocks), Types: k.types, Args: make([]kernel.Arg, n), Elems: make([]int64, n)}
+	for i, p := range k.sig.Params {
+		typ := p.Type
+		if p.TypeVar != "" {
+			for j, v := range k.sig.TypeVars {
+				if v == p.TypeVar {
+					typ = k.types[j]
+				}
+			}
+		}
+		a := kernel.Arg{Type: typ, Word: words[0]}
+		words = words[1:]
+		if p.Pointer {
+			size := int64(words[0])
+			words = words[1:]
+			o, err := d.resolve(call, p.Name, driver.Ptr(a.Word), size)
+			if err != nil || size < 0 || o.pageable() {
+				return l, driver.Errorf(driver.CodeVectorException, call, "argument %q: %#x is no memory of %d B that the device can reach", p.Name, a.Word, size)
+			}
+			if dev := o.block.dev; dev != nil && dev != t.s.ctx.dev && !t.s.ctx.dev.peers[dev.id] {
+				return l, driver.Errorf(driver.CodeVectorException, call, "argument %q: device %d may not reach the memory of device %d", p.Name, t.s.ctx.dev.id, dev.id)
+			}
+			l.mem = append(l.mem, memArg{o, size})
+		} else {
+			l.mem = append(l.mem, memArg{})
+		}
+		l.own.Args[i] = a
+	}
+	return l, nil
+}
+
+// planOwn lets a kernel of ours say what it needs, and checks that the operands hold it.
+func (d *Driver) planOwn(t *task) error {
+	k, l := t.kernel, t.launch
+	call := t.cmd.Op.Call()
+	if err := k.own.Plan(&l.own); err != nil {
+		return driver.Errorf(driver.CodeVectorException, call, "kernel %q: %v", k.own.Name, err)
+	}
+	for i, p := range k.sig.Params {
+		if !p.Pointer {
+			continue
+		}
+		need := l.own.Elems[i] * int64(l.own.Args[i].Type.Size())
+		if m := &l.mem[i]; need > m.size {
+			return driver.Errorf(driver.CodeVectorException, call, "kernel %q: argument %q: out of range: %d B used, the operand has %d B",
+				k.own.Name, p.Name, need, m.size)
+		}
+	}
+	return nil
+}
+
+// parallelAbove is the work (bytes and operations) from which blocks are spread over CPUs.
+const parallelAbove = 1 << 16
+
+// runLaunch computes the launch.
+func (d *Driver) runLaunch(t *task) error {
+	if t.fault != nil {
+		return t.fault
+	}
+	k, l := t.kernel, t.launch
+	for i := range l.mem {
+		if m := l.mem[i]; m.o.freed() {
+			return driver.Errorf(driver.CodeVectorException, t.cmd.Op.Call(), "argument %q: memory was freed before the kernel ran", k.sig.Params[i].Name)
+		}
+	}
+	if k.own == nil {
+		return runHost(t)
+	}
+	for i, p := range k.sig.Params {
+		if p.Pointer {
+			n := l.own.Elems[i] * int64(l.own.Args[i].Type.Size())
+			l.own.Args[i].Mem = l.mem[i].o.bytes(n, false)
+		}
+	}
+	if k.own.Block != nil {
+		parallel(l.own.Blocks, l.own.Cost.Flops+l.own.Cost.Bytes, func(block int) { k.own.Block(&l.own, block) })
+	}
+	if k.own.Finish != nil {
+		k.own.Finish(&l.own)
+	}
+	return nil
+}
+
+// runHost has a function of the host compute the launch.
+func runHost(t *task) error {
+	k, l := t.kernel, t.launch
+	h := &driver.HostLaunch{Signature: k.sig, Types: k.types, Blocks: l.own.Blocks, Args: make([]driver.HostArg, len(l.mem))}
+	for i, a := range l.own.Args {
+		h.Args[i] = driver.HostArg{Type: a.Type, Word: a.Word}
+		if k.sig.Params[i].Pointer {
+			h.Args[i].Mem = l.mem[i].o.bytes(l.mem[i].size, false)
+		}
+	}
+	if err := k.run(h); err != nil {
+		return &driver.Error{Code: driver.CodeVectorException, Call: t.cmd.Op.Call(), Detail: err.Error(), Cause: err}
+	}
+	return nil
+}
+
+// parallel calls fn for every block, on all CPUs where the work is worth it. A panic of fn is one
+// of the caller.
+func parallel(blocks int, work float64, fn func(block int)) {
+	workers := min(runtime.GOMAXPROCS(0), blocks)
+	if workers < 2 || work < parallelAbove {
+		for b := range blocks {
+			fn(b)
+		}
+		return
+	}
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	var failed atomic.Pointer[any]
+	loop := func() {
+		defer func() {
+			if r := recover(); r != nil {
+				failed.Store(&r)
+			}
+		}()
+		for b := next.Add(1) - 1; b < int64(blocks); b = next.Add(1) - 1 {
+			fn(int(b))
+		}
+	}
+	for range workers - 1 {
+		wg.Go(loop)
+	}
+	loop() // this thread takes its share
+	wg.Wait()
+	if r := failed.Load(); r != nil {
+		panic(*r)
+	}
+}

@@ -1,0 +1,338 @@
+package sim
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"npulua/npu/internal/driver"
+)
+
+// task is one queued command.
+type task struct {
+	cmd  driver.Command
+	args []uint64 // backs cmd.Args; kept when the task is used again
+	s    *stream
+	next *task // in the stream, or in the free list
+	seq  uint64
+
+	transfer transfer // of a copy
+	fill     operand  // of a fill
+	rec      *record  // of a record or wait
+	launch   *launch  // of a launch
+	kernel   *loadedKernel
+	fault    error // found when the work was planned; raised when it is done
+
+	dur, start, end time.Duration
+	engine          *engine
+	cores           *cores
+	ncores          int
+	queued          *task // in the queue of an engine
+}
+
+func (d *Driver) newTask() *task {
+	t := d.freeTask
+	if t == nil {
+		return new(task)
+	}
+	d.freeTask = t.next
+	t.next = nil
+	return t
+}
+
+func (d *Driver) recycle(t *task) {
+	*t = task{args: t.args[:0], next: d.freeTask}
+	d.freeTask = t
+}
+
+// Enqueue implements driver.Driver.
+func (d *Driver) Enqueue(c *driver.Command) error {
+	call := c.Op.Call()
+	s, err := d.ownStream(call, c.Stream)
+	if err != nil {
+		return err
+	}
+	if s.count >= s.ctx.dev.profile.QueueDepth {
+		return driver.CodeQueueFull
+	}
+	if s.ctx.stopped != nil {
+		return s.ctx.stopped
+	}
+	t := d.newTask()
+	t.cmd = *c
+	t.args = append(t.args[:0], c.Args...)
+	t.cmd.Args = t.args
+	t.s = s
+	queue, err := d.prepare(t, call)
+	if err != nil || !queue {
+		d.recycle(t)
+		return err
+	}
+	d.host(submitCost(c))
+	d.seq++
+	t.seq = d.seq
+	if s.tail == nil {
+		s.head = t
+	} else {
+		s.tail.next = t
+	}
+	s.tail = t
+	s.count++
+	if c.Op == driver.OpRecord {
+		d.events[c.Event].last = t.rec
+	}
+	d.pump(s)
+	return nil
+}
+
+// prepare checks a command as the runtime does at submission. queue is false where it needs no
+// place in the stream.
+func (d *Driver) prepare(t *task, call string) (queue bool, err error) {
+	c, s := &t.cmd, t.s
+	switch c.Op {
+	case driver.OpCopy:
+		return d.prepareCopy(t, call)
+	case driver.OpFill:
+		if c.Width == 0 || c.Width > 8 || c.Width&(c.Width-1) != 0 {
+			return false, driver.Errorf(driver.CodeRtParamInvalid, call, "a fill pattern has 1, 2, 4 or 8 B, got %d", c.Width)
+		}
+		t.fill, queue, err = d.planFill(call, c.Dst, c.Size, c.Size)
+		return queue, err
+	case driver.OpLaunch:
+		return d.prepareLaunch(t, call)
+	case driver.OpRecord:
+		e, err := d.event(call, c.Event)
+		if err != nil {
+			return false, err
+		}
+		if e.dev != s.ctx.dev {
+			return false, driver.Errorf(driver.CodeRtParamInvalid, call, "the event is of device %d, the stream of device %d", e.dev.id, s.ctx.dev.id)
+		}
+		t.rec = &record{s: s}
+		return true, nil
+	case driver.OpWait:
+		return d.prepareWait(t, call)
+	case driver.OpResetEvent:
+		e, err := d.event(call, c.Event)
+		if err != nil {
+			return false, err
+		}
+		if e.flags != driver.EventLegacy {
+			return false, driver.Errorf(driver.CodeNotSupported, call, "an event created with flags cannot be reset")
+		}
+		return true, nil
+	case driver.OpHostFunc:
+		if c.Func == nil {
+			return false, driver.Errorf(driver.CodeInvalidParam, call, "function is NULL")
+		}
+		return true, nil
+	}
+	return false, driver.Errorf(driver.CodeNotSupported, call, "the simulator has no operation %v", c.Op)
+}
+
+func (d *Driver) prepareWait(t *task, call string) (bool, error) {
+	e, err := d.event(call, t.cmd.Event)
+	if err != nil {
+		return false, err
+	}
+	legacy := e.flags == driver.EventLegacy
+	switch {
+	case !legacy && e.flags&driver.EventSync == 0:
+		return false, driver.Errorf(driver.CodeNotSupported, call, "the event was created without the sync flag")
+	case e.last == nil && legacy:
+		return false, driver.Errorf(driver.CodeRtParamInvalid, call, "the event was never recorded")
+	case e.last == nil, e.last.done, e.last.s == t.s:
+		return false, nil // nothing to wait for
+	}
+	t.rec = e.last
+	return true, nil
+}
+
+func (d *Driver) prepareCopy(t *task, call string) (bool, error) {
+	c := &t.cmd
+	tr, _, ok, err := d.plan(call, c.Dst, c.Size, c.Src, c.Size, c.Kind)
+	if err != nil || !ok {
+		return false, err
+	}
+	if tr.path == pathH2H {
+		return false, driver.Errorf(driver.CodeNotSupported, call, "a queued copy between two host buffers")
+	}
+	if tr.dst.pageable() || tr.src.pageable() {
+		// The runtime waits for the stream and copies before it returns.
+		d.finish(t.s)
+		d.host(d.profile.copyTime(c.Size, tr.path, true))
+		tr.run(c.Size)
+		return false, t.s.takeFault()
+	}
+	t.transfer = tr
+	return true, nil
+}
+
+// pump starts the head of s where nothing holds it back.
+func (d *Driver) pump(s *stream) {
+	for s.head != nil && !s.running && !s.blocked {
+		t := s.head
+		if s.ctx.stopped != nil {
+			d.dropQueued(s)
+			return
+		}
+		dev := s.ctx.dev
+		switch c := &t.cmd; c.Op {
+		case driver.OpWait:
+			if !t.rec.done {
+				s.blocked = true
+				t.rec.waiters = append(t.rec.waiters, s)
+				return
+			}
+			d.schedule(t, deviceEvent)
+		case driver.OpRecord, driver.OpResetEvent:
+			d.schedule(t, deviceEvent)
+		case driver.OpHostFunc:
+			d.schedule(t, hostFunction)
+		case driver.OpFill:
+			t.dur = dev.profile.fillTime(c.Size)
+			d.requestEngine(&dev.d2d, t)
+		case driver.OpCopy:
+			t.dur = dev.profile.copyTime(c.Size, t.transfer.path, false)
+			d.requestEngine(dev.engineFor(t.transfer), t)
+		case driver.OpLaunch:
+			d.startLaunch(t)
+		}
+	}
+}
+
+// engineFor is the engine of a queued copy.
+func (dev *device) engineFor(t transfer) *engine {
+	switch t.path {
+	case pathH2D:
+		return &dev.h2d
+	case pathD2H:
+		return &dev.d2h
+	case pathPeer:
+		peer := t.dst.block.dev
+		if peer == dev {
+			peer = t.src.block.dev
+		}
+		return dev.link(peer.id)
+	}
+	return &dev.d2d
+}
+
+// finishTask lets t take effect, and the stream and the engine go on.
+func (d *Driver) finishTask(t *task) {
+	s := t.s
+	err := d.effect(t)
+	s.head = t.next
+	if s.head == nil {
+		s.tail = nil
+	}
+	s.count--
+	s.running = false
+	if err != nil {
+		d.setFault(s, t, err)
+	} else if f := s.fault; f != nil && len(f.Affected) < driver.MaxAffected {
+		f.Affected = append(f.Affected, t.cmd.Site)
+	}
+	if t.engine != nil {
+		d.releaseEngine(t.engine)
+	}
+	if t.cores != nil {
+		d.releaseCores(t)
+	}
+	if t.cmd.Op == driver.OpRecord {
+		d.complete(t.rec)
+	}
+	d.recycle(t)
+	d.pump(s)
+}
+
+// effect does what the command says.
+func (d *Driver) effect(t *task) error {
+	c := &t.cmd
+	switch c.Op {
+	case driver.OpCopy:
+		if t.transfer.dst.freed() || t.transfer.src.freed() {
+			return driver.Errorf(driver.CodeAICoreException, c.Op.Call(), "memory was freed before the copy ran")
+		}
+		t.transfer.run(c.Size)
+	case driver.OpFill:
+		if t.fill.freed() {
+			return driver.Errorf(driver.CodeAICoreException, c.Op.Call(), "memory was freed before the fill ran")
+		}
+		fillPattern(t.fill.bytes(c.Size, true), c.Value, int(c.Width))
+	case driver.OpLaunch:
+		return d.runLaunch(t)
+	case driver.OpHostFunc:
+		if err := c.Func(); err != nil {
+			return &driver.Error{Code: driver.CodeInternal, Call: c.Op.Call(), Detail: "the host function failed: " + err.Error(), Cause: err}
+		}
+	case driver.OpResetEvent:
+		if e := d.events[c.Event]; e != nil {
+			e.last = nil
+		}
+	}
+	return nil
+}
+
+func (o operand) freed() bool { return o.block != nil && o.block.freed }
+
+// setFault keeps the first fault of s with the place of its command; in a context that stops on
+// failure it ends everything.
+func (d *Driver) setFault(s *stream, t *task, err error) {
+	f := new(driver.Error)
+	if !errors.As(err, &f) {
+		f = &driver.Error{Code: driver.CodeVectorException, Call: t.cmd.Op.Call(), Detail: err.Error()}
+	}
+	f.Site, f.Op = t.cmd.Site, t.cmd.Op.String()
+	if s.fault == nil {
+		s.fault = f
+	} else if len(s.fault.Affected) < driver.MaxAffected {
+		s.fault.Affected = append(s.fault.Affected, t.cmd.Site)
+	}
+	if s.ctx.mode == driver.StopOnFailure && s.ctx.stopped == nil {
+		s.ctx.stopped = f
+		for _, other := range s.ctx.streams {
+			d.dropQueued(other)
+		}
+	}
+}
+
+// dropQueued drops what has not started on s.
+func (d *Driver) dropQueued(s *stream) {
+	first := s.head
+	if first == nil {
+		return
+	}
+	if s.running {
+		first = first.next
+		s.head.next, s.tail = nil, s.head
+	} else {
+		s.head, s.tail = nil, nil
+		if s.blocked {
+			s.blocked = false
+			d.unblock(first)
+		}
+	}
+	for t := first; t != nil; {
+		next := t.next
+		s.count--
+		if t.cmd.Op == driver.OpRecord {
+			d.complete(t.rec) // nobody may wait for it for ever
+		}
+		d.recycle(t)
+		t = next
+	}
+}
+
+// unblock takes a command off what it waits for.
+func (d *Driver) unblock(t *task) {
+	switch {
+	case t.engine != nil:
+		t.engine.queue.remove(t)
+	case t.cores != nil:
+		t.cores.queue[t.s.priority].remove(t)
+		d.startCores(t.cores)
+	case t.rec != nil:
+		t.rec.waiters = slices.DeleteFunc(t.rec.waiters, func(x *stream) bool { return x == t.s })
+	}
+}

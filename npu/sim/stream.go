@@ -1,0 +1,230 @@
+package sim
+
+import (
+	"time"
+
+	"npulua/npu/internal/driver"
+)
+
+// stream is a queue of tasks of which the first is running or waits for something.
+type stream struct {
+	h        driver.Stream // 0 for a default stream
+	id       int
+	ctx      *context
+	priority int
+	flags    uint32
+
+	head, tail *task
+	count      int
+	running    bool // the head has started, or is in the queue of an engine
+	blocked    bool // the head waits for a record
+	fault      *driver.Error
+}
+
+// newStream makes a stream in c; the first one is its default stream.
+func (d *Driver) newStream(call string, c *context, cfg driver.StreamConfig) (*stream, error) {
+	dev := c.dev
+	if dev.streams >= dev.profile.Streams {
+		return nil, driver.Errorf(driver.CodeResourceStream, call, "device %d has no more than %d streams, default streams included",
+			dev.id, dev.profile.Streams)
+	}
+	s := &stream{ctx: c, id: dev.streamID, priority: min(max(cfg.Priority, 0), 7), flags: cfg.Flags}
+	dev.streamID++
+	dev.streams++
+	if len(c.streams) > 0 {
+		s.h = driver.Stream(d.newHandle())
+		d.streams[s.h] = s
+	}
+	c.streams = append(c.streams, s)
+	return s, nil
+}
+
+// dropStream forgets an idle stream.
+func (d *Driver) dropStream(s *stream) {
+	for i, x := range s.ctx.streams {
+		if x == s {
+			s.ctx.streams = append(s.ctx.streams[:i], s.ctx.streams[i+1:]...)
+			break
+		}
+	}
+	delete(d.streams, s.h)
+	s.ctx.dev.streams--
+}
+
+// finish lets time pass until s is idle.
+func (d *Driver) finish(s *stream) {
+	d.waitUntil(func() bool { return s.count == 0 }, -1)
+}
+
+// stream finds a live stream of any context; 0 is the default stream of the current one.
+func (d *Driver) stream(call string, h driver.Stream) (*stream, error) {
+	if h == 0 {
+		ctx, err := d.needContext(call)
+		if err != nil {
+			return nil, err
+		}
+		return ctx.streams[0], nil
+	}
+	s := d.streams[h]
+	if s == nil {
+		return nil, driver.Errorf(driver.CodeInvalidHandle, call, "%#x is no live stream", uintptr(h))
+	}
+	return s, nil
+}
+
+// ownStream finds a stream of the current context.
+func (d *Driver) ownStream(call string, h driver.Stream) (*stream, error) {
+	s, err := d.stream(call, h)
+	if err != nil {
+		return nil, err
+	}
+	ctx, err := d.needContext(call)
+	if err != nil {
+		return nil, err
+	}
+	if s.ctx != ctx {
+		return nil, driver.Errorf(driver.CodeStreamContext, call, "stream %d belongs to another context than the current one", s.id)
+	}
+	return s, nil
+}
+
+// CreateStream implements driver.Driver.
+func (d *Driver) CreateStream(cfg driver.StreamConfig) (driver.Stream, error) {
+	const call = "aclrtCreateStreamWithConfig"
+	ctx, err := d.needContext(call)
+	if err != nil {
+		return 0, err
+	}
+	d.host(costStream)
+	s, err := d.newStream(call, ctx, cfg)
+	if err != nil {
+		return 0, err
+	}
+	return s.h, nil
+}
+
+// DestroyStream implements driver.Driver.
+func (d *Driver) DestroyStream(h driver.Stream, force bool) error {
+	call := "aclrtDestroyStream"
+	if force {
+		call = "aclrtDestroyStreamForce"
+	}
+	if h == 0 {
+		return driver.Errorf(driver.CodeInvalidParam, call, "stream is NULL: the default stream lives as long as its context")
+	}
+	s, err := d.ownStream(call, h)
+	if err != nil {
+		return err
+	}
+	d.host(costStream)
+	if force {
+		d.dropQueued(s)
+	}
+	d.finish(s)
+	d.dropStream(s)
+	return nil
+}
+
+// SetStreamFailureMode implements driver.Driver.
+func (d *Driver) SetStreamFailureMode(h driver.Stream, m driver.FailureMode) error {
+	const call = "aclrtSetStreamFailureMode"
+	s, err := d.ownStream(call, h)
+	if err != nil {
+		return err
+	}
+	if m > driver.StopOnFailure {
+		return driver.Errorf(driver.CodeRtParamInvalid, call, "there is no failure mode %d", m)
+	}
+	if s.ctx.mode == driver.StopOnFailure && m == driver.ContinueOnFailure {
+		return driver.Errorf(driver.CodeNotSupported, call, "a context that stops on failure cannot go back to continue")
+	}
+	s.ctx.mode = m
+	return nil
+}
+
+// StreamID implements driver.Prober.
+func (d *Driver) StreamID(h driver.Stream) (int, error) {
+	const call = "aclrtStreamGetId"
+	s, err := d.stream(call, h)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := d.needContext(call); err != nil {
+		return 0, err
+	}
+	return s.id, nil
+}
+
+// QueryStream implements driver.Driver.
+func (d *Driver) QueryStream(h driver.Stream) (bool, error) {
+	const call = "aclrtStreamQuery"
+	s, err := d.stream(call, h)
+	if err != nil {
+		return false, err
+	}
+	if _, err := d.needContext(call); err != nil {
+		return false, err
+	}
+	d.host(costQuery)
+	return s.count == 0, nil
+}
+
+// SynchronizeStream implements driver.Driver.
+func (d *Driver) SynchronizeStream(h driver.Stream, timeout time.Duration) error {
+	const call = "aclrtSynchronizeStreamWithTimeout"
+	s, err := d.stream(call, h)
+	if err != nil {
+		return err
+	}
+	if _, err := d.needContext(call); err != nil {
+		return err
+	}
+	return d.synchronize(call, []*stream{s}, timeout)
+}
+
+// SynchronizeDevice implements driver.Driver.
+func (d *Driver) SynchronizeDevice(timeout time.Duration) error {
+	const call = "aclrtSynchronizeDeviceWithTimeout"
+	ctx, err := d.needContext(call)
+	if err != nil {
+		return err
+	}
+	return d.synchronize(call, ctx.streams, timeout)
+}
+
+func (d *Driver) synchronize(call string, streams []*stream, timeout time.Duration) error {
+	if timeout == 0 {
+		return driver.Errorf(driver.CodeRtParamInvalid, call, "a timeout of 0 is not allowed")
+	}
+	d.host(costSynchronize)
+	done := d.waitUntil(func() bool {
+		for _, s := range streams {
+			if s.count > 0 {
+				return false
+			}
+		}
+		return true
+	}, timeout)
+	if !done {
+		return driver.Errorf(driver.CodeStreamSyncTimeout, call, "not done after %v", timeout)
+	}
+	for _, s := range streams {
+		if err := s.takeFault(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takeFault returns the fault of s: once, or for ever in a context that stopped.
+func (s *stream) takeFault() error {
+	if s.ctx.stopped != nil {
+		s.fault = nil
+		return s.ctx.stopped
+	}
+	if err := s.fault; err != nil {
+		s.fault = nil
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,386 @@
+package npu
+
+import (
+	"errors"
+	"math"
+	"runtime"
+	"time"
+
+	"npulua/npu/internal/driver"
+	"npulua/npu/internal/executor"
+)
+
+// Stream is an ordered queue of work. Streams run in parallel; events order them.
+type Stream struct {
+	ctx      *Context
+	res      *resource
+	state    *streamState
+	priority int
+}
+
+// streamState is what outlives the handle: where the stream is and how far the host knows it done.
+type streamState struct {
+	ctx    driver.Context
+	h      driver.Stream // 0: the default stream of ctx
+	queued uint64        // commands submitted
+	synced uint64        // commands that the host knows to be done
+	after  []dependency  // what waits for events bring along
+}
+
+// dependency says: once this stream is done up to own, src is done up to done.
+type dependency struct {
+	own  uint64
+	src  *streamState
+	done uint64
+}
+
+// StreamOptions describe a new stream.
+type StreamOptions struct {
+	Priority int    // 0 (highest, the default) to 7
+	Failure  string // "" or "continue", "stop": what a failed command does to the whole context
+}
+
+// CreateStream makes a stream in c. ErrInvalidParam for options that do not exist; 207005 where the
+// device has no more streams.
+func (c *Context) CreateStream(t *Thread, opts StreamOptions) (*Stream, error) {
+	if err := c.res.check(); err != nil {
+		return nil, err
+	}
+	if opts.Priority < 0 || opts.Priority > 7 {
+		return nil, errorf(ErrInvalidParam, "priority must be 0 (highest) to 7, got %d", opts.Priority)
+	}
+	mode, err := failureMode(opts.Failure)
+	if err != nil {
+		return nil, err
+	}
+	st := &streamState{ctx: c.h}
+	err = t.call(c.h, func(d driver.Driver) (err error) {
+		st.h, err = d.CreateStream(driver.StreamConfig{Priority: opts.Priority})
+		if err != nil || opts.Failure == "" {
+			return err
+		}
+		if err = d.SetStreamFailureMode(st.h, mode); err != nil {
+			_ = d.DestroyStream(st.h, true)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	h := st.h
+	res := t.s.adopt(t, &resource{kind: "stream", parent: c.res, explicit: true, ctx: c.h, stream: st, destroy: func(d driver.Driver, force bool) error {
+		return d.DestroyStream(h, force)
+	}})
+	res.before = func(t *Thread) error { return synchronizeState(t, st, -1) }
+	res.idle = st.idle
+	s := &Stream{ctx: c, res: res, state: st, priority: opts.Priority}
+	runtime.AddCleanup(s, (*resource).collect, res)
+	return s, nil
+}
+
+func failureMode(name string) (driver.FailureMode, error) {
+	switch name {
+	case "", "continue":
+		return driver.ContinueOnFailure, nil
+	case "stop":
+		return driver.StopOnFailure, nil
+	}
+	return 0, errorf(ErrInvalidParam, `failure must be "continue" or "stop", got %q`, name)
+}
+
+// idle reports whether the driver has nothing left of the stream; also where it is gone.
+func (st *streamState) idle(d driver.Driver) bool {
+	if d.SetCurrentContext(st.ctx) != nil {
+		return true
+	}
+	done, err := d.QueryStream(st.h)
+	return done || err != nil
+}
+
+// Context is the owner of s.
+func (s *Stream) Context() *Context { return s.ctx }
+
+// Priority is 0 (highest) to 7.
+func (s *Stream) Priority() int { return s.priority }
+
+// IsDefault reports whether s is the default stream of its context.
+func (s *Stream) IsDefault() bool { return s.state.h == 0 }
+
+// Closed reports whether s was closed, by itself or with its context.
+func (s *Stream) Closed() bool { return s.res.closed || s.ctx.res.closed }
+
+// ID is the number that the runtime gave the stream in its device.
+func (s *Stream) ID(t *Thread) (int, error) {
+	if err := s.check(); err != nil {
+		return 0, err
+	}
+	if err := need(t.s, t.s.prober, "tell stream numbers"); err != nil {
+		return 0, err
+	}
+	var id int
+	err := t.call(s.state.ctx, func(driver.Driver) (err error) {
+		id, err = t.s.prober.StreamID(s.state.h)
+		return err
+	})
+	return id, err
+}
+
+func (s *Stream) check() error {
+	if s.res.closed || s.ctx.res.closed {
+		return s.closedError()
+	}
+	return nil
+}
+
+func (s *Stream) closedError() error {
+	if s.res.closed {
+		return s.res.closedError()
+	}
+	e := s.ctx.res.closedError()
+	e.Detail = "stream was closed with its context: " + e.Detail
+	return e
+}
+
+// begin claims a place for a command of s. Every begin is followed by submit.
+func (s *Stream) begin(t *Thread, op driver.Op) (executor.Pending, *driver.Command, error) {
+	if s.res.closed || s.ctx.res.closed {
+		return executor.Pending{}, nil, s.closedError()
+	}
+	if t.c.Inside() {
+		return executor.Pending{}, nil, insideError()
+	}
+	p, c := t.c.Begin()
+	c.Op = op
+	c.Site = t.Site
+	c.Stream = s.state.h
+	c.Context = s.state.ctx
+	return p, c, nil
+}
+
+// submit publishes the command; in a blocking session it waits for it.
+func (s *Stream) submit(t *Thread, p executor.Pending) error {
+	s.state.queued++
+	p.Submit()
+	if t.s.opts.Blocking {
+		return synchronizeState(t, s.state, -1)
+	}
+	return nil
+}
+
+// Fill queues a fill of buf with value, element by element. What value may be follows from the
+// type of buf; see dtype rules in SetElement.
+func (s *Stream) Fill(t *Thread, buf *Buffer, value float64) error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	if err := buf.check(); err != nil {
+		return err
+	}
+	if err := s.onDevice(t, buf); err != nil {
+		return err
+	}
+	if msg := buf.typ.Check(value); msg != "" {
+		return errorf(ErrInvalidParam, "%s", msg)
+	}
+	p, c, err := s.begin(t, driver.OpFill)
+	if err != nil {
+		return err
+	}
+	c.Dst = buf.ptr
+	c.Size = buf.bytes
+	c.Value = buf.typ.Bits(value)
+	c.Width = uint8(buf.typ.Size())
+	buf.used(s.state, t.Site, true)
+	return s.submit(t, p)
+}
+
+// onDevice refuses memory that commands of s cannot work on.
+func (s *Stream) onDevice(t *Thread, buf *Buffer) error {
+	if buf.space != DeviceMemory {
+		return hinted(errorf(ErrParamInvalid, "the buffer is %s memory, device memory is needed", buf.space),
+			"allocate it with ctx:alloc, or fill a host buffer with h:fill")
+	}
+	if buf.root.dev != s.ctx.dev {
+		return hinted(errorf(ErrStreamContext, "the buffer is on device %d, the stream on device %d", buf.root.dev.id, s.ctx.dev.id),
+			"copy it to the device of the stream first")
+	}
+	return nil
+}
+
+// Record queues a mark in s. The event then stands for all work queued on s so far; an earlier
+// record of it is forgotten.
+func (s *Stream) Record(t *Thread, e *Event) error {
+	if err := e.check(); err != nil {
+		return err
+	}
+	if e.ctx.dev != s.ctx.dev {
+		return errorf(ErrStreamContext, "the event is of device %d, the stream of device %d", e.ctx.dev.id, s.ctx.dev.id)
+	}
+	p, c, err := s.begin(t, driver.OpRecord)
+	if err != nil {
+		return err
+	}
+	c.Event = e.h
+	e.src, e.ticket = s.state, s.state.queued+1
+	return s.submit(t, p)
+}
+
+// Wait queues a wait: later work of s starts after the work that e stands for now. A wait for an
+// event that was never recorded does nothing, as in AscendCL. e may be of another device.
+func (s *Stream) Wait(t *Thread, e *Event) error {
+	if err := e.check(); err != nil {
+		return err
+	}
+	p, c, err := s.begin(t, driver.OpWait)
+	if err != nil {
+		return err
+	}
+	c.Event = e.h
+	if e.src != nil && e.src != s.state {
+		s.state.depend(e.src, e.ticket)
+	}
+	return s.submit(t, p)
+}
+
+// depend notes that the next command of st comes after done commands of src.
+func (st *streamState) depend(src *streamState, done uint64) {
+	for i := range st.after {
+		if d := &st.after[i]; d.src == src {
+			d.done = max(d.done, done)
+			return
+		}
+	}
+	st.after = append(st.after, dependency{st.queued + 1, src, done})
+}
+
+// known notes that the host has seen st done up to ticket.
+func (st *streamState) known(ticket uint64) {
+	if ticket <= st.synced {
+		return
+	}
+	st.synced = ticket
+	keep := st.after[:0]
+	var reached []dependency
+	for _, d := range st.after {
+		if d.own <= ticket {
+			reached = append(reached, d)
+		} else {
+			keep = append(keep, d)
+		}
+	}
+	st.after = keep
+	for _, d := range reached {
+		d.src.known(d.done)
+	}
+}
+
+// Callback queues fn to run on the thread that created it, when s reaches it: at a call of t that
+// waits. Later work of s waits for fn. fn must not make NPU calls. Its error is a fault of s.
+func (s *Stream) Callback(t *Thread, fn func() error) error {
+	p, c, err := s.begin(t, driver.OpHostFunc)
+	if err != nil {
+		return err
+	}
+	e, caller, st, ticket := t.s.exec, t.c, s.state, s.state.queued
+	c.Func = func() error {
+		return e.Upcall(caller, func() error {
+			st.known(ticket) // all before it is done
+			return fn()
+		})
+	}
+	return s.submit(t, p)
+}
+
+// Synchronize waits until all work queued on s so far is done, and returns the first fault of it,
+// once. timeout: negative waits for ever, zero asks without waiting. ErrStreamTimeout says that
+// work remains; it goes on.
+func (s *Stream) Synchronize(t *Thread, timeout time.Duration) error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	return synchronizeState(t, s.state, timeout)
+}
+
+func synchronizeState(t *Thread, st *streamState, timeout time.Duration) error {
+	ticket := st.queued
+	err := t.wait(&executor.Target{Kind: executor.WaitStream, Context: st.ctx, Stream: st.h, Timeout: timeout})
+	if finished(err) {
+		st.known(ticket)
+	}
+	return err
+}
+
+// finished reports whether a wait came to its end, with or without a fault.
+func finished(err error) bool {
+	if err == nil {
+		return true
+	}
+	var e *Error
+	return errors.As(err, &e) && e.Code != ErrStreamTimeout && e.Code != ErrEventTimeout
+}
+
+// Query reports whether all work queued on s is done. It does not wait. A fault is returned as by
+// Synchronize, once.
+func (s *Stream) Query(t *Thread) (bool, error) {
+	err := s.Synchronize(t, 0)
+	if errors.Is(err, ErrStreamTimeout) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Close waits for the work of s and destroys it. A fault of that work is returned.
+func (s *Stream) Close(t *Thread) error {
+	if s.IsDefault() && !s.Closed() {
+		return hinted(errorf(ErrInvalidParam, "a default stream lives as long as its context"), "close the context")
+	}
+	return s.res.close(t, "", false)
+}
+
+// synchronizeAll waits for every stream below r and returns the first fault.
+func (s *Session) synchronizeAll(t *Thread, r *resource, timeout time.Duration) error {
+	var states []*streamState
+	var walk func(r *resource)
+	walk = func(r *resource) {
+		if r.stream != nil {
+			states = append(states, r.stream)
+		}
+		for _, c := range r.children {
+			walk(c)
+		}
+	}
+	s.mu.Lock()
+	walk(r)
+	s.mu.Unlock()
+
+	var deadline time.Duration
+	if timeout >= 0 {
+		now, err := t.Now()
+		if err != nil {
+			return err
+		}
+		if deadline = now + timeout; deadline < now {
+			deadline = math.MaxInt64
+		}
+	}
+	var first error
+	for _, st := range states {
+		left := time.Duration(-1)
+		if timeout >= 0 {
+			now, err := t.Now()
+			if err != nil {
+				return err
+			}
+			left = max(deadline-now, 0)
+		}
+		if err := synchronizeState(t, st, left); err != nil {
+			if !finished(err) {
+				return err
+			}
+			if first == nil {
+				first = err
+			}
+		}
+	}
+	return first
+}

@@ -1,0 +1,127 @@
+package npu
+
+import (
+	"context"
+	"time"
+
+	"npulua/npu/internal/driver"
+	"npulua/npu/internal/executor"
+)
+
+// Thread is one thread of control with its own current context, as a host thread has in AscendCL.
+// All threads share the executor's one OS thread. A Thread belongs to one goroutine at a time.
+type Thread struct {
+	// Site is the place of the call under way, for messages. Bindings set it before each call.
+	Site Site
+
+	s       *Session
+	c       *executor.Caller
+	history []*Context // contexts that were current, the last one is now
+	scope   *scope
+	args    []Arg           // scratch for launches
+	target  executor.Target // scratch for waits
+}
+
+// NewThread registers a thread of control without current context. ctx interrupts its waits.
+// While it is registered and not waiting, virtual time does not jump: Close it when it ends.
+func (s *Session) NewThread(ctx context.Context) *Thread {
+	return &Thread{s: s, c: s.exec.NewCaller(ctx)}
+}
+
+// Close unregisters the thread. What it created stays.
+func (t *Thread) Close() { t.c.Close() }
+
+// SetContext replaces what interrupts the waits of t.
+func (t *Thread) SetContext(ctx context.Context) { t.c.SetContext(ctx) }
+
+// Session is the session of t.
+func (t *Thread) Session() *Session { return t.s }
+
+// call runs fn on the executor with ctx current, and waits for it.
+func (t *Thread) call(ctx driver.Context, fn func(d driver.Driver) error) error {
+	if t.c.Inside() {
+		return insideError()
+	}
+	if err := t.c.Call(ctx, fn); err != nil {
+		return own(err)
+	}
+	return nil
+}
+
+func insideError() error {
+	return hinted(errorf(ErrInternal, "no NPU call inside a host function or a kernel: the stream waits for it"),
+		"read and write host buffers there, and make the call after synchronize")
+}
+
+// wait suspends t until the target is reached.
+func (t *Thread) wait(target *executor.Target) error {
+	if t.c.Inside() {
+		return insideError()
+	}
+	if err := t.c.Wait(target); err != nil {
+		return own(err)
+	}
+	return nil
+}
+
+// CurrentContext is the context that t works in: the last one made current that is still open.
+// ErrContextNull where there is none.
+func (t *Thread) CurrentContext() (*Context, error) {
+	if c := t.current(); c != nil {
+		return c, nil
+	}
+	return nil, hinted(errorf(ErrContextNull, "this thread has no current context"),
+		"call npu.device(0) first, or ctx:set_current()")
+}
+
+func (t *Thread) current() *Context {
+	for n := len(t.history); n > 0; n = len(t.history) {
+		if c := t.history[n-1]; !c.res.closed {
+			return c
+		}
+		t.history[n-1] = nil
+		t.history = t.history[:n-1]
+	}
+	return nil
+}
+
+// maxHistory bounds how many earlier contexts a thread remembers.
+const maxHistory = 32
+
+func (t *Thread) setCurrent(c *Context) {
+	if t.current() == c {
+		return
+	}
+	if len(t.history) == maxHistory {
+		copy(t.history, t.history[1:])
+		t.history = t.history[:maxHistory-1]
+	}
+	t.history = append(t.history, c)
+}
+
+// Use makes c current, calls fn, and makes the context of before current again, also after an
+// error or a panic.
+func (t *Thread) Use(c *Context, fn func() error) error {
+	if err := c.SetCurrent(t); err != nil {
+		return err
+	}
+	old := append([]*Context(nil), t.history[:len(t.history)-1]...)
+	defer func() { t.history = old }()
+	return fn()
+}
+
+// Now is the time of the backend: virtual on the simulator, real elsewhere. It starts at zero.
+func (t *Thread) Now() (time.Duration, error) {
+	var now time.Duration
+	err := t.call(0, func(driver.Driver) error {
+		now = t.s.exec.Now()
+		return nil
+	})
+	return now, err
+}
+
+// Busy models host work of duration d: virtual time passes and devices go on, or real time passes
+// where time is real.
+func (t *Thread) Busy(d time.Duration) error {
+	return t.wait(&executor.Target{Kind: executor.WaitTimer, Timeout: d})
+}

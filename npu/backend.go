@@ -67,7 +67,9 @@ func openSim(opts Options) (driver.Driver, Info, error) {
 
 // openAuto takes hardware where there is some; this version drives none.
 func openAuto(opts Options) (driver.Driver, Info, error) {
-	return openSim(opts)
+	d, info, err := openSim(opts)
+	info.Notice = "this version drives no hardware, using the simulator: " + info.Detail
+	return d, info, err
 }
 
 func openACL(Options) (driver.Driver, Info, error) {

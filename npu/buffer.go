@@ -32,15 +32,19 @@ func (s Space) String() string {
 // Buffer is typed memory: elements of one type, in a device or on the host. A slice of a buffer
 // shares its memory and its lifetime.
 type Buffer struct {
-	root  *memory
-	owner *Buffer // the allocation that this slices; nil: itself. Keeps it reachable.
-	space Space
-	typ   DType
-	count int64
-	bytes int64
-	ptr   driver.Ptr
-	data  []byte // host memory only
-	shape []int  // of what was read from a file; nil: a vector
+	// Bound is free for bindings: what stands for the handle there.
+	Bound any
+
+	root     *memory
+	owner    *Buffer // the allocation that this slices; nil: itself. Keeps it reachable.
+	space    Space
+	typ      DType
+	count    int64
+	bytes    int64
+	ptr      driver.Ptr
+	data     []byte // host memory only
+	readOnly bool   // host memory that may not be written: an input of a kernel
+	shape    []int  // of what was read from a file; nil: a vector
 }
 
 // memory is one allocation and who uses it.
@@ -377,8 +381,23 @@ func (b *Buffer) touch(write bool) error {
 	if b.root.res.closed {
 		return b.check()
 	}
+	if write && b.readOnly {
+		return errorf(ErrParamInvalid, "an input of the kernel cannot be written")
+	}
 	if len(b.root.uses) > 0 {
 		return b.pendingError(write)
 	}
 	return nil
+}
+
+// ParseDType returns the type called name ("float32") or an alias of it ("float").
+func ParseDType(name string) (DType, bool) { return dtype.Parse(name) }
+
+// DTypes lists the names of all types.
+func DTypes() []string {
+	var out []string
+	for _, t := range dtype.All() {
+		out = append(out, t.String())
+	}
+	return out
 }

@@ -9,6 +9,9 @@ import (
 
 // Context owns streams and events on one device. Device memory belongs to the device.
 type Context struct {
+	// Bound is free for bindings: what stands for the handle there.
+	Bound any
+
 	h     driver.Context
 	dev   *Device
 	res   *resource

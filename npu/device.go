@@ -8,6 +8,9 @@ import (
 
 // Device is one NPU, retained until it is closed or the session is.
 type Device struct {
+	// Bound is free for bindings: what stands for the handle there.
+	Bound any
+
 	id    int
 	s     *Session
 	res   *resource

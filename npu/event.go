@@ -11,6 +11,9 @@ import (
 
 // Event is a mark in a stream: to wait for, or to take the time between two.
 type Event struct {
+	// Bound is free for bindings: what stands for the handle there.
+	Bound any
+
 	h      driver.Event
 	ctx    *Context
 	res    *resource

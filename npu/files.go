@@ -3,6 +3,7 @@ package npu
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 
 	"npulua/npu/internal/dtype"
@@ -24,28 +25,47 @@ func fileError(err error) error {
 	return e
 }
 
+// File is a file to read: its name for messages, and where it is read from.
+type File struct {
+	Name string
+	FS   fs.FS // nil: the file system of the host
+}
+
 // LoadNPY reads a .npy file into host memory of its type; Shape tells its shape.
-func (t *Thread) LoadNPY(path string, pinned bool) (*Buffer, error) {
-	a, err := hostfile.ReadNPY(path)
+func (t *Thread) LoadNPY(file File, pinned bool) (*Buffer, error) {
+	a, err := readFile(file, hostfile.ReadNPY, func(r io.Reader) (hostfile.Array, error) { return hostfile.DecodeNPY(r, -1) })
 	if err != nil {
 		return nil, fileError(err)
 	}
-	return t.fromFile(path, a.Type, a.Data, a.Shape, pinned)
+	return t.fromFile(file, a.Type, a.Data, a.Shape, pinned)
 }
 
 // LoadImage reads a PNG or JPEG file into host memory: uint8, height x width x channels, with 1
 // (gray), 3 (colour) or 4 (with transparency) channels.
-func (t *Thread) LoadImage(path string, pinned bool) (*Buffer, error) {
-	im, err := hostfile.ReadImage(path)
+func (t *Thread) LoadImage(file File, pinned bool) (*Buffer, error) {
+	im, err := readFile(file, hostfile.ReadImage, hostfile.DecodeImage)
 	if err != nil {
 		return nil, fileError(err)
 	}
-	return t.fromFile(path, dtype.Uint8, im.Pix, []int{im.Height, im.Width, im.Channels}, pinned)
+	return t.fromFile(file, dtype.Uint8, im.Pix, []int{im.Height, im.Width, im.Channels}, pinned)
 }
 
-func (t *Thread) fromFile(path string, typ DType, data []byte, shape []int, pinned bool) (*Buffer, error) {
+func readFile[T any](f File, read func(path string) (T, error), decode func(io.Reader) (T, error)) (T, error) {
+	if f.FS == nil {
+		return read(f.Name)
+	}
+	var none T
+	r, err := f.FS.Open(f.Name)
+	if err != nil {
+		return none, err
+	}
+	defer r.Close()
+	return decode(r)
+}
+
+func (t *Thread) fromFile(file File, typ DType, data []byte, shape []int, pinned bool) (*Buffer, error) {
 	if len(data) == 0 {
-		return nil, errorf(ErrParseFile, "%s holds no elements", path)
+		return nil, errorf(ErrParseFile, "%s holds no elements", file.Name)
 	}
 	b, err := t.Host(typ, int64(len(data)/typ.Size()), pinned)
 	if err != nil {

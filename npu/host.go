@@ -6,7 +6,7 @@ import (
 
 // hostData is the memory of a host buffer that the host may touch now.
 func (b *Buffer) hostData(write bool) ([]byte, error) {
-	if b.data == nil {
+	if b.space == DeviceMemory {
 		return nil, hinted(errorf(ErrParamInvalid, "the buffer is %s memory, the host cannot touch it", b.space),
 			"use buf:download() to read it and buf:upload(...) to write it")
 	}

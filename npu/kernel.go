@@ -30,6 +30,9 @@ type KernelOptions struct {
 
 // Kernel is a function that devices run. It needs no closing.
 type Kernel struct {
+	// Bound is free for bindings: what stands for the handle there.
+	Bound any
+
 	s      *Session
 	name   string
 	doc    string
@@ -278,3 +281,9 @@ func typeList(types []DType) string {
 	}
 	return strings.Join(names, "/")
 }
+
+// DirIn marks a pointer parameter that a kernel only reads.
+const DirIn = driver.DirIn
+
+// Share is the half-open range of n items that belongs to block of blocks.
+func Share(n int64, block, blocks int) (first, last int64) { return kernel.Share(n, block, blocks) }

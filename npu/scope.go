@@ -46,3 +46,21 @@ func (t *Thread) keep(r *resource) {
 		sc.outer.created = append(sc.outer.created, r)
 	}
 }
+
+// Keep lets a handle out of the innermost scope of t: the scope around it, or nobody, owns it
+// then. It reports whether x is a handle that scopes own. A slice stands for its allocation.
+func (t *Thread) Keep(x any) bool {
+	switch h := x.(type) {
+	case *Context:
+		t.keep(h.res)
+	case *Stream:
+		t.keep(h.res)
+	case *Event:
+		t.keep(h.res)
+	case *Buffer:
+		t.keep(h.root.res)
+	default:
+		return false
+	}
+	return true
+}

@@ -12,6 +12,9 @@ import (
 
 // Stream is an ordered queue of work. Streams run in parallel; events order them.
 type Stream struct {
+	// Bound is free for bindings: what stands for the handle there.
+	Bound any
+
 	ctx      *Context
 	res      *resource
 	state    *streamState

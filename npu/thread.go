@@ -48,6 +48,9 @@ func (t *Thread) call(ctx driver.Context, fn func(d driver.Driver) error) error 
 	return nil
 }
 
+// Inside reports whether a host function or a kernel of the program runs on t: NPU calls are refused.
+func (t *Thread) Inside() bool { return t.c.Inside() }
+
 func insideError() error {
 	return hinted(errorf(ErrInternal, "no NPU call inside a host function or a kernel: the stream waits for it"),
 		"read and write host buffers there, and make the call after synchronize")

@@ -1,0 +1,56 @@
+# Everything that the project does with itself. Only Go is needed; a target says what else it uses.
+GO ?= go
+STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+FUZZTIME ?= 30s
+VERSION = $(shell sed -n 's/^const Version = "\(.*\)"/\1/p' npu/version.go)
+
+.PHONY: build test race bench fuzz docs golden dist vet staticcheck clean
+
+build:
+	CGO_ENABLED=0 $(GO) build -trimpath -o npulua ./cmd/npulua
+
+# vet, and every test. Tests that need more than Go say that they skip.
+test: vet
+	$(GO) test ./...
+
+# the same under the race detector; needs a C compiler
+race:
+	CGO_ENABLED=1 $(GO) test -race ./...
+
+vet:
+	$(GO) vet ./...
+
+staticcheck:
+	$(GO) run $(STATICCHECK) ./...
+
+# ratios for docs/performance.md; the comparison with a C extension needs cc and python3 with headers
+bench:
+	$(GO) test -run '^$$' -bench . -benchtime 1s -timeout 30m ./tests/bench ./npu/internal/executor ./npu/sim ./npu/sim/kernel
+
+# every fuzz target for FUZZTIME, one after the other
+fuzz:
+	@set -e; $(GO) list -f '{{.Dir}}' ./... | while read -r dir; do \
+	  grep -hos '^func Fuzz[A-Za-z0-9]*' "$$dir"/*_test.go | sed 's/^func //' | while read -r target; do \
+	    echo "fuzz $$target in $$dir"; \
+	    (cd "$$dir" && $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x .); \
+	  done; \
+	done
+
+# the reference manual, from the tables in luabind
+docs:
+	$(GO) test ./luabind -run '^TestReference$$' -update
+
+# the golden output in tests/testdata, from what the binary prints now
+golden:
+	$(GO) test ./tests -run '^TestScripts$$' -update
+
+# release binaries: static, no C
+dist:
+	@mkdir -p dist
+	@for arch in amd64 arm64; do \
+	  echo "dist/npulua-$(VERSION)-linux-$$arch"; \
+	  CGO_ENABLED=0 GOOS=linux GOARCH=$$arch $(GO) build -trimpath -ldflags '-s -w' -o dist/npulua-$(VERSION)-linux-$$arch ./cmd/npulua || exit 1; \
+	done
+
+clean:
+	rm -rf npulua dist

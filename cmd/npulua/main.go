@@ -1,0 +1,215 @@
+// Command npulua runs Lua scripts that drive NPUs.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"syscall"
+	"time"
+
+	"golang.org/x/term"
+
+	"npulua/luabind"
+	"npulua/npu"
+	"npulua/scripts"
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// run is main with its world passed in. It returns the exit status.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	p := &program{stdin: stdin, stdout: stdout, stderr: stderr}
+	o, err := parseOptions(args)
+	if err != nil {
+		return p.usage(err)
+	}
+	if o.help {
+		fmt.Fprint(stdout, helpText())
+		return exitOK
+	}
+	if o.version {
+		fmt.Fprintf(stdout, "npulua %s  Lua 5.1  %s/%s\n", npu.Version, runtime.GOOS, runtime.GOARCH)
+		if len(o.chunks) == 0 && len(o.args) == 0 {
+			return exitOK
+		}
+	}
+	if len(o.args) > 0 {
+		for _, c := range commands {
+			if c.name == o.args[0] {
+				return c.run(p, o, o.args[1:])
+			}
+		}
+	}
+	return p.execute(o, nil)
+}
+
+// program is the world that the command works in.
+type program struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+}
+
+func (p *program) usage(err error) int {
+	fmt.Fprintf(p.stderr, "npulua: %v\n  try 'npulua --help'\n", err)
+	return exitUsage
+}
+
+// source is a script that comes with the binary.
+type source struct{ name, code string }
+
+// execute runs -e and -l, then the script. embedded, where set, takes the place of a file.
+func (p *program) execute(o *options, embedded *source) int {
+	script := ""
+	switch {
+	case embedded != nil:
+		script = embedded.name
+	case len(o.args) > 0:
+		script, o.args = o.args[0], o.args[1:]
+	case len(o.chunks) == 0 && !o.version:
+		if f, ok := p.stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+			return p.usage(errors.New("there is no interactive mode yet: give a script, -e CODE, or - for standard input"))
+		}
+		script = "-"
+	}
+
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	stop := watchSignals(ctx, cancel, p.stderr)
+	defer stop()
+	if o.timeout > 0 {
+		timer := time.AfterFunc(o.timeout, func() { p.interrupt(cancel, errTimeout, exitTimeout) })
+		defer timer.Stop()
+	}
+
+	var in *luabind.Interp
+	in, err := luabind.Open(ctx, luabind.Options{
+		Session: o.session, Script: script, Args: o.args, Stdin: p.stdin, Samples: scripts.Data(),
+		Exit: func(code int) { os.Exit(p.finish(ctx, in, o, nil, code)) },
+	})
+	if err != nil {
+		fmt.Fprintf(p.stderr, "npulua: %v\n", err)
+		var e *npu.Error
+		if errors.As(err, &e) && e.Hint != "" {
+			fmt.Fprintf(p.stderr, "  hint: %s\n", e.Hint)
+		}
+		if errors.Is(err, npu.ErrInvalidParam) {
+			return exitUsage
+		}
+		return exitError
+	}
+	if notice := in.Session().Info().Notice; notice != "" {
+		fmt.Fprintf(p.stderr, "npulua: %s\n", notice)
+	}
+	err = p.runChunks(in, o, script, embedded)
+	return p.finish(ctx, in, o, err, exitStatus(ctx, err))
+}
+
+func (p *program) runChunks(in *luabind.Interp, o *options, script string, embedded *source) error {
+	for _, c := range o.chunks {
+		var err error
+		if c.module {
+			err = in.Require(c.text)
+		} else {
+			err = in.RunString(c.text, "(command line)")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	switch {
+	case embedded != nil:
+		return in.RunString(embedded.code, embedded.name)
+	case script != "":
+		return in.RunFile(script)
+	}
+	return nil
+}
+
+// finish reports what went wrong, tears the session down and returns the exit status: status, or
+// exitError where that is 0 and the teardown found a fault that nobody had been told.
+func (p *program) finish(ctx context.Context, in *luabind.Interp, o *options, err error, status int) int {
+	interrupted := ctx.Err() != nil
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errTimeout):
+		fmt.Fprintf(p.stderr, "npulua: timeout: the script ran longer than %v\n", o.timeout)
+	case interrupted:
+		fmt.Fprintf(p.stderr, "npulua: %v\n", cause)
+	}
+	if err != nil {
+		fmt.Fprintf(p.stderr, "npulua: %s\n", in.FormatError(err))
+	}
+	if o.leaks {
+		p.reportLeaks(in)
+	}
+	if closeErr := in.Close(interrupted); closeErr != nil && !interrupted {
+		fmt.Fprintf(p.stderr, "npulua: at exit: %s\n", in.FormatError(closeErr))
+		if status == exitOK {
+			status = exitStatus(ctx, closeErr)
+		}
+	}
+	return status
+}
+
+func (p *program) reportLeaks(in *luabind.Interp) {
+	leaks := in.Session().Leaks()
+	fmt.Fprintf(p.stderr, "npulua: %d handle(s) never closed\n", len(leaks))
+	for _, l := range leaks {
+		where, detail := in.Place(l.Site), l.Detail
+		if where == "" {
+			where = "?"
+		}
+		if detail != "" {
+			detail = ", " + detail
+		}
+		fmt.Fprintf(p.stderr, "  %s: %s%s\n", where, l.Kind, detail)
+	}
+}
+
+// grace is how long an interrupted script may take to end, teardown included.
+const grace = 2 * time.Second
+
+// interrupt ends the script; where it does not end in time, the process.
+func (p *program) interrupt(cancel context.CancelCauseFunc, cause error, status int) {
+	cancel(cause)
+	time.AfterFunc(grace, func() {
+		fmt.Fprintf(p.stderr, "npulua: the script does not stop, ending the process without teardown\n")
+		os.Exit(status)
+	})
+}
+
+// watchSignals turns SIGINT, SIGTERM and SIGHUP into the end of the script; a second one ends the
+// process at once.
+func watchSignals(ctx context.Context, cancel context.CancelCauseFunc, stderr io.Writer) (stop func()) {
+	ch := make(chan os.Signal, 2)
+	done := make(chan struct{})
+	signal.Notify(ch, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	go func() {
+		p := &program{stderr: stderr}
+		for n := 0; ; n++ {
+			select {
+			case sig := <-ch:
+				cause := signalError{sig}
+				first, end := context.WithCancelCause(context.Background())
+				end(cause)
+				status := exitStatus(first, nil)
+				if n > 0 {
+					os.Exit(status)
+				}
+				p.interrupt(cancel, cause, status)
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(ch)
+		close(done)
+	}
+}

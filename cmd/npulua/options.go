@@ -1,0 +1,164 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"npulua/npu"
+)
+
+// options is the command line.
+type options struct {
+	chunks  []chunk // -e and -l, in order
+	args    []string
+	session npu.Options
+	leaks   bool
+	timeout time.Duration // 0: none
+	version bool
+	help    bool
+}
+
+// chunk is code to run, or a module to load, before the script.
+type chunk struct {
+	text   string
+	module bool
+}
+
+// chunkFlag collects -e and -l in the order in which they were given.
+type chunkFlag struct {
+	o      *options
+	module bool
+}
+
+func (f chunkFlag) Set(s string) error {
+	f.o.chunks = append(f.o.chunks, chunk{s, f.module})
+	return nil
+}
+func (f chunkFlag) String() string { return "" }
+func (f chunkFlag) Type() string {
+	if f.module {
+		return "MODULE"
+	}
+	return "CODE"
+}
+
+// secondsFlag is a time in seconds, above zero.
+type secondsFlag struct{ d *time.Duration }
+
+func (f secondsFlag) Set(s string) error {
+	var v float64
+	if n, err := fmt.Sscanf(s+" ", "%g ", &v); n != 1 || err != nil || !(v > 0) || math.IsInf(v, 0) {
+		return fmt.Errorf("want seconds above 0, got %q", s)
+	}
+	if v > 1e9 {
+		v = 1e9
+	}
+	*f.d = max(time.Duration(v*float64(time.Second)), 1)
+	return nil
+}
+func (f secondsFlag) String() string { return "" }
+func (f secondsFlag) Type() string   { return "SECONDS" }
+
+// choiceFlag is one word of a list.
+type choiceFlag struct {
+	to    *string
+	words []string
+}
+
+func (f choiceFlag) Set(s string) error {
+	for _, w := range f.words {
+		if w == s {
+			*f.to = s
+			return nil
+		}
+	}
+	return fmt.Errorf("want %s, got %q%s", strings.Join(f.words, ", "), s, npu.Suggest(s, f.words))
+}
+func (f choiceFlag) String() string { return *f.to }
+func (f choiceFlag) Type() string   { return strings.Join(f.words, "|") }
+
+func newFlags(o *options) *pflag.FlagSet {
+	fs := pflag.NewFlagSet("npulua", pflag.ContinueOnError)
+	fs.SetInterspersed(false)
+	fs.SortFlags = false
+	fs.Usage = func() {}
+	fs.VarP(chunkFlag{o, false}, "execute", "e", "run CODE before the script, or instead of one")
+	fs.VarP(chunkFlag{o, true}, "require", "l", "load MODULE before the script")
+	fs.BoolVarP(&o.version, "version", "v", false, "show the version")
+	fs.BoolVarP(&o.help, "help", "h", false, "show this text")
+	o.session.Backend = "auto"
+	fs.Var(choiceFlag{&o.session.Backend, npu.BackendNames()}, "backend", "what runs the commands; null does nothing, to measure the way down")
+	fs.StringVar(&o.session.Sim, "sim", "", "simulate this part: 310p, 910b, 910_93 or a .json file, and how many, as in 310p:4")
+	clock := "virtual"
+	fs.Var(clockFlag{&o.session.Wall, &clock}, "clock", "time of the simulator: virtual jumps to the next event, wall keeps real time")
+	fs.BoolVar(&o.session.Blocking, "blocking", false, "wait after every queued command, so that errors are raised at the call (also ASCEND_LAUNCH_BLOCKING=1)")
+	fs.BoolVar(&o.leaks, "leaks", false, "list at the end the handles that were never closed")
+	fs.Var(secondsFlag{&o.timeout}, "timeout", "end the script after SECONDS, with exit status 124")
+	return fs
+}
+
+// clockFlag sets whether time is real.
+type clockFlag struct {
+	wall *bool
+	name *string
+}
+
+func (f clockFlag) Set(s string) error {
+	if err := (choiceFlag{f.name, []string{"virtual", "wall"}}).Set(s); err != nil {
+		return err
+	}
+	*f.wall = s == "wall"
+	return nil
+}
+func (f clockFlag) String() string { return *f.name }
+func (f clockFlag) Type() string   { return "virtual|wall" }
+
+func parseOptions(args []string) (*options, error) {
+	o := new(options)
+	fs := newFlags(o)
+	if err := fs.Parse(args); err != nil {
+		return nil, unknownFlag(fs, err)
+	}
+	o.args = fs.Args()
+	if fs.Changed("sim") {
+		switch o.session.Backend {
+		case "auto":
+			o.session.Backend = "sim"
+		case "sim":
+		default:
+			return nil, fmt.Errorf("--sim goes with the simulator, not with --backend=%s", o.session.Backend)
+		}
+	}
+	if os.Getenv("ASCEND_LAUNCH_BLOCKING") == "1" {
+		o.session.Blocking = true
+	}
+	return o, nil
+}
+
+// unknownFlag adds the nearest flag to the parser's message.
+func unknownFlag(fs *pflag.FlagSet, err error) error {
+	name, ok := strings.CutPrefix(err.Error(), "unknown flag: --")
+	if !ok {
+		return err
+	}
+	var names []string
+	fs.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	return fmt.Errorf("unknown option --%s%s", name, npu.Suggest(name, names))
+}
+
+func helpText() string {
+	var b strings.Builder
+	b.WriteString("npulua runs Lua scripts that drive NPUs.\n\nUsage:\n  npulua [options] [script [args]]\n")
+	for _, c := range commands {
+		fmt.Fprintf(&b, "  npulua %s\n", c.usage)
+	}
+	b.WriteString("\nWithout a script the program is read from standard input; - does so by name.\n\nOptions:\n")
+	b.WriteString(newFlags(new(options)).FlagUsagesWrapped(100))
+	b.WriteString("\nExit status: 0 success, 1 error, 2 usage, 70 defect of npulua, 124 timeout, 129 hangup,\n130 interrupted, 143 terminated, or what os.exit says.\n")
+	return b.String()
+}

@@ -1,0 +1,156 @@
+package luabind
+
+import (
+	"os"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+// openBase replaces the library functions that would leave without the teardown, or load a chunk
+// past our loader.
+func (in *Interp) openBase() {
+	L := in.L
+	osTable := L.GetGlobal("os").(*lua.LTable)
+	osTable.RawSetString("exit", L.NewFunction(in.osExit))
+	for name, fn := range map[string]lua.LGFunction{
+		"loadstring": in.baseLoadString, "loadfile": in.baseLoadFile, "dofile": in.baseDoFile, "load": in.baseLoad,
+	} {
+		L.SetGlobal(name, L.NewFunction(fn))
+	}
+	if pkg, ok := L.GetGlobal("package").(*lua.LTable); ok {
+		if loaders, ok := pkg.RawGetString("loaders").(*lua.LTable); ok {
+			loaders.RawSetInt(2, L.NewFunction(in.moduleLoader))
+		}
+	}
+}
+
+// osExit closes the session and ends the process: os.exit([code]), true is 0 and false is 1.
+func (in *Interp) osExit(L *lua.LState) int {
+	code := 0
+	switch v := L.Get(1).(type) {
+	case lua.LNumber:
+		code = int(v)
+	case lua.LBool:
+		if !v {
+			code = 1
+		}
+	}
+	in.exitCode = code
+	in.exit(L)
+	return 0
+}
+
+// exit ends the process, or leaves the host function that runs now first: the executor waits for
+// that one.
+func (in *Interp) exit(L *lua.LState) {
+	if in.opts.Exit == nil {
+		L.RaiseError("os.exit is not available here")
+	}
+	if in.thread.Inside() {
+		in.exiting = true
+		L.RaiseError("os.exit(%d)", in.exitCode)
+	}
+	in.exiting = false
+	in.opts.Exit(in.exitCode)
+}
+
+// pushLoaded pushes what load functions return: the function, or nil and a message.
+func (in *Interp) pushLoaded(L *lua.LState, source []byte, name string) int {
+	fn, err := in.load(source, name)
+	if err != nil {
+		L.Push(lua.LNil)
+		L.Push(lua.LString(err.Error()))
+		return 2
+	}
+	L.Push(fn)
+	return 1
+}
+
+// chunkName is the name of a chunk as messages show it: =name and @name lose their mark, source
+// text becomes [string "first line"].
+func chunkName(name string) string {
+	if name == "" {
+		return `[string ""]`
+	}
+	if name[0] == '=' || name[0] == '@' {
+		return name[1:]
+	}
+	for i := range name {
+		if name[i] == '\n' || i >= 60 {
+			return `[string "` + name[:i] + `..."]`
+		}
+	}
+	return `[string "` + name + `"]`
+}
+
+func (in *Interp) baseLoadString(L *lua.LState) int {
+	code := L.CheckString(1)
+	return in.pushLoaded(L, []byte(code), chunkName(L.OptString(2, code)))
+}
+
+func (in *Interp) baseLoad(L *lua.LState) int {
+	if code, ok := L.Get(1).(lua.LString); ok {
+		return in.pushLoaded(L, []byte(code), chunkName(L.OptString(2, string(code))))
+	}
+	fn := L.CheckFunction(1)
+	var source []byte
+	for {
+		L.Push(fn)
+		L.Call(0, 1)
+		piece := L.Get(-1)
+		L.Pop(1)
+		if piece == lua.LNil || piece == lua.LString("") {
+			break
+		}
+		s, ok := piece.(lua.LString)
+		if !ok {
+			L.RaiseError("reader function must return a string")
+		}
+		source = append(source, s...)
+	}
+	return in.pushLoaded(L, source, chunkName(L.OptString(2, "=(load)")))
+}
+
+func (in *Interp) baseLoadFile(L *lua.LState) int {
+	data, name, err := readFile(L.OptString(1, "-"), in.opts.Stdin)
+	if err != nil {
+		L.Push(lua.LNil)
+		L.Push(lua.LString(err.Error()))
+		return 2
+	}
+	return in.pushLoaded(L, data, name)
+}
+
+func (in *Interp) baseDoFile(L *lua.LState) int {
+	top := L.GetTop()
+	if in.baseLoadFile(L) == 2 {
+		L.RaiseError("%s", L.Get(-1).String())
+	}
+	L.Call(0, lua.MultRet)
+	return L.GetTop() - top
+}
+
+// moduleLoader is the loader of require for files on package.path.
+func (in *Interp) moduleLoader(L *lua.LState) int {
+	name := L.CheckString(1)
+	pkg, _ := L.GetGlobal("package").(*lua.LTable)
+	var path string
+	if pkg != nil {
+		path = pkg.RawGetString("path").String()
+	}
+	file, tried := findModule(name, path)
+	if file == "" {
+		L.Push(lua.LString(tried))
+		return 1
+	}
+	data, err := os.ReadFile(file)
+	if err == nil {
+		var fn *lua.LFunction
+		if fn, err = in.load(data, file); err == nil {
+			L.Push(fn)
+			return 1
+		}
+	}
+	L.RaiseError("error loading module '%s' from file '%s':\n\t%s", name, file, err.Error())
+	return 0
+}

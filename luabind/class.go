@@ -1,0 +1,295 @@
+package luabind
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	lua "github.com/yuin/gopher-lua"
+
+	"npulua/npu"
+)
+
+// class describes the Lua side of one handle type: rows of methods and fields, and what indexing,
+// length and text mean where the type has them.
+type class[T comparable] struct {
+	name    string // "stream"; messages and help say it
+	text    string // what the type is
+	methods []method[T]
+	fields  []field[T]
+	str     func(self T) string
+	index   func(c *call, self T, i int64) (lua.LValue, error) // self[i]
+	assign  func(c *call, self T, i int64, v lua.LValue) error // self[i] = v
+	length  func(self T) int64
+	// direct gives every object a method table of its own, so that a method call is one table
+	// look-up: for types whose calls are hot and whose objects are few.
+	direct bool
+}
+
+// method is one row: what Lua calls, and the function that does it.
+type method[T any] struct {
+	name    string
+	doc     doc
+	options []option // keys of the options table that ends its arguments
+	fn      func(c *call, self T) error
+}
+
+// field is one row of what can be read without a call.
+type field[T any] struct {
+	name string
+	doc  doc
+	get  func(c *call, self T) (lua.LValue, error)
+}
+
+// call is one call from Lua: where it came from, its arguments and its results.
+type call struct {
+	in      *Interp
+	L       *lua.LState
+	t       *npu.Thread
+	owner   string // "stream" or "npu", for messages
+	name    string // of the function
+	options []option
+	skip    int // arguments before the first one of the function: 1 for self
+	nret    int
+}
+
+// push adds a result.
+func (c *call) push(v lua.LValue) {
+	c.L.Push(v)
+	c.nret++
+}
+
+// enter starts a call on L.
+func (in *Interp) enter(L *lua.LState) *call {
+	n := len(in.calls) - 1
+	var c *call
+	if n >= 0 {
+		c = in.calls[n]
+		in.calls = in.calls[:n]
+	} else {
+		c = new(call)
+	}
+	c.in, c.L, c.t, c.nret = in, L, in.thread, 0
+	c.t.Site = in.sites.here(L)
+	in.state = L
+	return c
+}
+
+// leave ends a call: with an error it raises and does not return.
+func (c *call) leave(err error) int {
+	in, n := c.in, c.nret
+	if err != nil || in.exiting {
+		in.raise(c, err)
+	}
+	in.calls = append(in.calls, c)
+	return n
+}
+
+// guard turns a Go panic of ours into an internal error. Lua errors pass through.
+func guard(err *error) {
+	switch r := recover().(type) {
+	case nil:
+	case *lua.ApiError:
+		panic(r)
+	default:
+		*err = &npu.PanicError{Value: r, Stack: debug.Stack()}
+	}
+}
+
+// register makes the metatable of the class.
+func register[T comparable](in *Interp, cl *class[T]) *binding[T] {
+	b := &binding[T]{in: in, cl: cl, methods: in.L.NewTable(), fields: make(map[string]*field[T])}
+	for i := range cl.methods {
+		m := &cl.methods[i]
+		b.methods.RawSetString(m.name, in.L.NewFunction(b.method(m)))
+	}
+	for i := range cl.fields {
+		b.fields[cl.fields[i].name] = &cl.fields[i]
+	}
+	b.meta = b.metatable(in.L.NewFunction(b.lookup))
+	return b
+}
+
+// binding is a class made usable in one interpreter.
+type binding[T comparable] struct {
+	in      *Interp
+	cl      *class[T]
+	meta    *lua.LTable
+	methods *lua.LTable
+	fields  map[string]*field[T]
+}
+
+func (b *binding[T]) metatable(index lua.LValue) *lua.LTable {
+	L, mt := b.in.L, b.in.L.NewTable()
+	mt.RawSetString("__index", index)
+	mt.RawSetString("__newindex", L.NewFunction(b.store))
+	mt.RawSetString("__tostring", L.NewFunction(b.tostring))
+	mt.RawSetString("__metatable", lua.LString("npu."+b.cl.name))
+	if b.cl.length != nil {
+		mt.RawSetString("__len", L.NewFunction(b.len))
+	}
+	return mt
+}
+
+// bound is what stands for a Go handle in Lua; npu keeps it with the handle, so that one handle is
+// one Lua value.
+func (b *binding[T]) wrap(self T, bound *any) lua.LValue {
+	if ud, ok := (*bound).(*lua.LUserData); ok {
+		return ud
+	}
+	L := b.in.L
+	ud := &lua.LUserData{Value: self, Env: L.Env, Metatable: b.meta}
+	if b.cl.direct {
+		own := L.NewTable()
+		b.methods.ForEach(func(k, v lua.LValue) { own.RawSet(k, v) })
+		rest := L.NewTable()
+		rest.RawSetString("__index", L.NewFunction(func(L *lua.LState) int {
+			c := b.in.enter(L)
+			return b.property(c, self, L.Get(2))
+		}))
+		own.Metatable = rest
+		ud.Metatable = b.metatable(own)
+	}
+	*bound = ud
+	return ud
+}
+
+// method makes the Go function behind a row: check self, call, raise.
+func (b *binding[T]) method(m *method[T]) lua.LGFunction {
+	in := b.in
+	return func(L *lua.LState) int {
+		c := in.enter(L)
+		c.owner, c.name, c.options, c.skip = b.cl.name, m.name, m.options, 1
+		var self T
+		if ud, ok := L.Get(1).(*lua.LUserData); ok {
+			self, _ = ud.Value.(T)
+		}
+		return c.leave(invoke(c, self, m.fn, b.cl.name))
+	}
+}
+
+func invoke[T comparable](c *call, self T, fn func(*call, T) error, class string) (err error) {
+	defer guard(&err)
+	var none T
+	if self == none {
+		return c.errorf("self must be a %s, got %s: call it with a colon, %s:%s(...)", class, typeName(c.L.Get(1)), class, c.name)
+	}
+	return fn(c, self)
+}
+
+// lookup is __index of classes without method tables of their own.
+func (b *binding[T]) lookup(L *lua.LState) int {
+	key := L.Get(2)
+	if s, ok := key.(lua.LString); ok {
+		if m := b.methods.RawGetString(string(s)); m != lua.LNil {
+			L.Push(m)
+			return 1
+		}
+	}
+	c := b.in.enter(L)
+	ud, _ := L.Get(1).(*lua.LUserData)
+	var self T
+	if ud != nil {
+		self, _ = ud.Value.(T)
+	}
+	return b.property(c, self, key)
+}
+
+// property reads a field or an element.
+func (b *binding[T]) property(c *call, self T, key lua.LValue) int {
+	c.owner, c.name = b.cl.name, "index"
+	v, err := b.read(c, self, key)
+	if err == nil {
+		c.push(v)
+	}
+	return c.leave(err)
+}
+
+func (b *binding[T]) read(c *call, self T, key lua.LValue) (v lua.LValue, err error) {
+	defer guard(&err)
+	switch k := key.(type) {
+	case lua.LNumber:
+		if b.cl.index != nil {
+			i, err := c.whole("index", k)
+			if err != nil {
+				return nil, err
+			}
+			return b.cl.index(c, self, i)
+		}
+	case lua.LString:
+		if f := b.fields[string(k)]; f != nil {
+			return f.get(c, self)
+		}
+		return nil, c.fail(npu.ErrInvalidParam, "a %s has no field or method %q%s", b.cl.name, string(k), npu.Suggest(string(k), b.names()))
+	}
+	return nil, c.fail(npu.ErrInvalidParam, "a %s cannot be indexed with %s", b.cl.name, describe(key))
+}
+
+func (b *binding[T]) names() []string {
+	var names []string
+	for i := range b.cl.methods {
+		names = append(names, b.cl.methods[i].name)
+	}
+	for i := range b.cl.fields {
+		names = append(names, b.cl.fields[i].name)
+	}
+	return names
+}
+
+// store is __newindex.
+func (b *binding[T]) store(L *lua.LState) int {
+	c := b.in.enter(L)
+	c.owner, c.name = b.cl.name, "index"
+	return c.leave(b.write(c))
+}
+
+func (b *binding[T]) write(c *call) (err error) {
+	defer guard(&err)
+	ud, _ := c.L.Get(1).(*lua.LUserData)
+	key := c.L.Get(2)
+	if k, ok := key.(lua.LNumber); ok && ud != nil && b.cl.assign != nil {
+		i, err := c.whole("index", k)
+		if err != nil {
+			return err
+		}
+		self, _ := ud.Value.(T)
+		return b.cl.assign(c, self, i, c.L.Get(3))
+	}
+	return c.fail(npu.ErrInvalidParam, "a %s has no field %s that can be set", b.cl.name, describe(key))
+}
+
+func (b *binding[T]) tostring(L *lua.LState) int {
+	ud, _ := L.Get(1).(*lua.LUserData)
+	if ud == nil {
+		L.Push(lua.LString(b.cl.name))
+		return 1
+	}
+	self, _ := ud.Value.(T)
+	L.Push(lua.LString(b.cl.str(self)))
+	return 1
+}
+
+func (b *binding[T]) len(L *lua.LState) int {
+	ud, _ := L.Get(1).(*lua.LUserData)
+	self, _ := ud.Value.(T)
+	L.Push(lua.LNumber(b.cl.length(self)))
+	return 1
+}
+
+// closedMark is the end of the text of a handle.
+func closedMark(closed bool) string {
+	if closed {
+		return ", closed)"
+	}
+	return ")"
+}
+
+// describe names a Lua value for a message.
+func describe(v lua.LValue) string {
+	switch x := v.(type) {
+	case lua.LString:
+		return fmt.Sprintf("%q", string(x))
+	case lua.LNumber:
+		return x.String()
+	}
+	return typeName(v)
+}

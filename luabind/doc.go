@@ -1,0 +1,14 @@
+package luabind
+
+// doc is what a row says to people. Help, completion, the reference manual and the checks that no
+// row is undocumented read it.
+type doc struct {
+	Args    string // "(dst, src)", or "" for a field
+	Returns string // "event"; "" for nothing
+	Text    string // what it does, with units, in full sentences
+	Errors  string // "207001 where that much is not free"; "" for none of its own
+	Example string // one line of Lua
+}
+
+// option is one key of an options table.
+type option struct{ name, text string }

@@ -1,0 +1,197 @@
+package luabind
+
+import (
+	"fmt"
+	"strings"
+
+	"npulua/npu"
+)
+
+// classHelp is the text side of a class.
+type classHelp struct {
+	name, text string
+	methods    []entry
+	fields     []entry
+}
+
+// entry is the text side of a row.
+type entry struct {
+	name    string
+	doc     doc
+	options []option
+}
+
+func (cl *class[T]) help() classHelp {
+	h := classHelp{name: cl.name, text: cl.text}
+	for _, m := range cl.methods {
+		h.methods = append(h.methods, entry{m.name, m.doc, m.options})
+	}
+	for _, f := range cl.fields {
+		h.fields = append(h.fields, entry{f.name, f.doc, nil})
+	}
+	return h
+}
+
+// helpClasses is every class in the order of the manual.
+func helpClasses() []classHelp {
+	return []classHelp{moduleHelp(), deviceClass.help(), contextClass.help(), streamClass.help(), eventClass.help(), bufferClass.help(), kernelClass.help()}
+}
+
+func moduleHelp() classHelp {
+	h := classHelp{name: "npu", text: "The module: a global, and what `require \"npu\"` returns. Times are seconds, sizes are bytes unless the name says count, indices count from 1, devices from 0."}
+	for _, f := range moduleFunctions {
+		h.methods = append(h.methods, entry{f.name, f.doc, f.options})
+	}
+	for _, f := range moduleFields {
+		h.fields = append(h.fields, entry{f.name, f.doc, nil})
+	}
+	return h
+}
+
+func (h classHelp) signature(e entry) string {
+	sep := ":"
+	if h.name == "npu" {
+		sep = "."
+	}
+	s := h.name + sep + e.name + e.doc.Args
+	if e.doc.Returns != "" {
+		s += " -> " + e.doc.Returns
+	}
+	return s
+}
+
+// Reference is the manual of the API as Markdown: what luabind/API.md holds.
+func Reference() string {
+	var b strings.Builder
+	b.WriteString("# The npu module\n\nMade from the tables in package luabind by `make docs`; do not edit.\n\n" +
+		"Errors are tables: `code` (number), `name`, `call` (the C function), `op`, `message`, `hint`, `where` (the line that issued the command), " +
+		"`raised_at` and `raised_by` where a later call raised it, `affected` (lines of commands that ran after it), `cause`. `tostring(err)` is one readable paragraph.\n")
+	for _, h := range helpClasses() {
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n", h.name, h.text)
+		if len(h.fields) > 0 {
+			b.WriteString("\n| field | meaning |\n| --- | --- |\n")
+			for _, f := range h.fields {
+				fmt.Fprintf(&b, "| `%s` | %s |\n", f.name, f.doc.Text)
+			}
+		}
+		for _, m := range h.methods {
+			fmt.Fprintf(&b, "\n### %s\n\n%s\n", m.name, m.markdown(h))
+		}
+	}
+	b.WriteString("\n## Built-in kernels\n\n| kernel | parameters | types | what it computes |\n| --- | --- | --- | --- |\n")
+	for _, k := range npu.Kernels() {
+		var types []string
+		for _, row := range k.Types {
+			var names []string
+			for _, t := range row {
+				names = append(names, t.String())
+			}
+			types = append(types, strings.Join(names, "/"))
+		}
+		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s |\n", k.Name, k.Signature, strings.Join(types, ", "), k.Doc)
+	}
+	return b.String()
+}
+
+func (e entry) markdown(h classHelp) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "    %s\n\n%s\n", h.signature(e), e.doc.Text)
+	if len(e.options) > 0 {
+		b.WriteString("\n| option | meaning |\n| --- | --- |\n")
+		for _, o := range e.options {
+			fmt.Fprintf(&b, "| `%s` | %s |\n", o.name, o.text)
+		}
+	}
+	if e.doc.Errors != "" {
+		fmt.Fprintf(&b, "\nErrors: %s.\n", e.doc.Errors)
+	}
+	if e.doc.Example != "" {
+		fmt.Fprintf(&b, "\n    %s\n", e.doc.Example)
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// Help is the text of a topic: "npu", "stream", "launch", "stream:launch", a kernel's name or an
+// error code; "" lists the topics. ok is false for an unknown topic, and the text suggests one.
+func Help(topic string) (text string, ok bool) {
+	classes := helpClasses()
+	if topic == "" {
+		return topicList(classes), true
+	}
+	var found []string
+	var known []string
+	for _, h := range classes {
+		known = append(known, h.name)
+		if h.name == topic {
+			return h.summary(), true
+		}
+		for _, m := range append(h.methods, h.fields...) {
+			known = append(known, m.name)
+			if m.name == topic || h.name+":"+m.name == topic || h.name+"."+m.name == topic {
+				found = append(found, m.plain(h))
+			}
+		}
+	}
+	for _, k := range npu.Kernels() {
+		known = append(known, k.Name)
+		if k.Name == topic {
+			found = append(found, fmt.Sprintf("kernel %s(%s)\n  %s", k.Name, k.Signature, k.Doc))
+		}
+	}
+	for _, c := range npu.Codes() {
+		if fmt.Sprint(int(c)) == topic || c.Name() == topic {
+			found = append(found, fmt.Sprintf("%d %s\n  %s\n  %s", int(c), c.Name(), c.Meaning(), c.Hint()))
+		}
+	}
+	if len(found) == 0 {
+		return fmt.Sprintf("no help on %q%s", topic, npu.Suggest(topic, known)), false
+	}
+	return strings.Join(found, "\n\n"), true
+}
+
+func topicList(classes []classHelp) string {
+	var b strings.Builder
+	for _, h := range classes {
+		fmt.Fprintf(&b, "%s\n ", h.name)
+		for _, m := range append(h.methods, h.fields...) {
+			b.WriteString(" " + m.name)
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString("kernels\n ")
+	for _, k := range npu.Kernels() {
+		b.WriteString(" " + k.Name)
+	}
+	b.WriteString("\nAlso every error code, by number or name.")
+	return b.String()
+}
+
+func (h classHelp) summary() string {
+	var b strings.Builder
+	b.WriteString(h.name + "\n  " + strings.ReplaceAll(h.text, "`", "") + "\n")
+	for _, m := range h.methods {
+		b.WriteString("\n  " + h.signature(m))
+	}
+	for _, f := range h.fields {
+		fmt.Fprintf(&b, "\n  %s.%s", h.name, f.name)
+	}
+	return b.String()
+}
+
+func (e entry) plain(h classHelp) string {
+	text := h.signature(e)
+	if e.doc.Args == "" {
+		text = h.name + "." + e.name
+	}
+	text += "\n  " + e.doc.Text
+	for _, o := range e.options {
+		text += fmt.Sprintf("\n    %s: %s", o.name, o.text)
+	}
+	if e.doc.Errors != "" {
+		text += "\n  Errors: " + e.doc.Errors
+	}
+	if e.doc.Example != "" {
+		text += "\n  Example: " + e.doc.Example
+	}
+	return strings.ReplaceAll(text, "`", "")
+}

@@ -1,0 +1,288 @@
+package luabind
+
+import (
+	"fmt"
+
+	lua "github.com/yuin/gopher-lua"
+
+	"npulua/npu"
+)
+
+var bufferClass = &class[*npu.Buffer]{
+	name: "buffer",
+	text: "Typed memory: on a device (`ctx:alloc`) or on the host (`npu.host`). `#b` is the count; `b[i]` reads and `b[i] = v` writes an element of host memory, from 1. " +
+		"While queued work writes a host buffer the host may not read it, and while queued work uses it the host may not write it.",
+	methods: []method[*npu.Buffer]{
+		{"slice", doc{"(first [, count])", "buffer", "The part from element `first` (from 1) on, `count` elements or up to the end. It shares the memory; closing either closes both.", "107000 where it is not inside", `local tail = x:slice(513, 512)`}, nil, bufferSlice},
+		{"upload", doc{"(source)", "", "Blocking copy to device memory: from a host buffer of the same type and count, a table of numbers, or a string of raw little-endian bytes, which must fill it. Waits for queued work that uses the buffer.", "107000 for sizes that differ", `x:upload{1, 2, 3, 4}`}, nil, bufferUpload},
+		{"download", doc{"()", "host buffer", "Blocking copy of the buffer to new host memory (pageable). Waits for queued work that writes the buffer.", "", `local h = x:download()`}, nil, bufferDownload},
+		{"set", doc{"(source)", "", "Writes host memory from its start: a table of numbers, a string of raw little-endian bytes, or a function that is given each index (from 1) and returns the number.", "107000 for more than fits; 100000 for a number that the type cannot hold", `h:set(function(i) return i * i end)`}, nil, bufferSet},
+		{"fill", doc{"(value)", "", "Sets every element of host memory.", "100000 for a number that the type cannot hold", `h:fill(0)`}, nil, bufferFill},
+		{"to_table", doc{"()", "table", "The elements of host memory as a table.", "", `local t = h:to_table()`}, nil, bufferToTable},
+		{"to_string", doc{"()", "string", "Host memory as raw little-endian bytes.", "", `io.write(h:to_string())`}, nil, bufferToString},
+		{"sum", doc{"()", "number", "Sum of the elements of host memory.", "", `print(h:sum())`}, nil, bufferSum},
+		{"min", doc{"()", "number", "Smallest element of host memory; nan where an element is nan.", "", `print(h:min())`}, nil, bufferMin},
+		{"max", doc{"()", "number", "Largest element of host memory; nan where an element is nan.", "", `print(h:max())`}, nil, bufferMax},
+		{"close_to", doc{"(other [, tolerance])", "boolean [, index]", "Whether no element differs from that of another host buffer by more than `tolerance` (0 where left out); otherwise also the first index that does. nan is close to nan only.", "107000 where the counts differ", `assert(h:close_to(expected, 1e-6))`}, nil, bufferCloseTo},
+		{"reshape", doc{"(...)", "the buffer", "Gives the buffer a shape, for files and pictures; the product must be the count.", "107000 where it is not", `h:reshape(240, 320, 3)`}, nil, bufferReshape},
+		{"save_npy", doc{"(path)", "", "Writes host memory as a .npy file with its shape.", "100004 where it cannot be written", `h:save_npy("out.npy")`}, nil, bufferSaveNPY},
+		{"save_image", doc{"(path)", "", "Writes host memory (uint8, shape height x width, or height x width x channels) as a picture: .png, .jpg or .jpeg. Reshape a vector first.", "100004 where it cannot be written; 107000 for another type or shape", `h:save_image("out.png")`}, nil, bufferSaveImage},
+		{"close", doc{"()", "", "Waits for queued work that uses the memory and gives it back, with all slices. Calling it again does nothing.", "", `x:close()`}, nil, bufferClose},
+	},
+	fields: []field[*npu.Buffer]{
+		{"dtype", doc{Text: "Type of the elements: `float32`, `float16`, `bfloat16`, `float64`, `int8`, `uint8`, `int16`, `uint16`, `int32`, `uint32`, `int64`, `uint64` or `bool`."}, func(c *call, b *npu.Buffer) (lua.LValue, error) { return lua.LString(b.Type().String()), nil }},
+		{"count", doc{Text: "Number of elements."}, func(c *call, b *npu.Buffer) (lua.LValue, error) { return lua.LNumber(b.Count()), nil }},
+		{"bytes", doc{Text: "Size in bytes."}, func(c *call, b *npu.Buffer) (lua.LValue, error) { return lua.LNumber(b.Bytes()), nil }},
+		{"space", doc{Text: "`device`, `pinned host` or `pageable host`."}, func(c *call, b *npu.Buffer) (lua.LValue, error) { return lua.LString(b.Space().String()), nil }},
+		{"device", doc{Text: "The device of device memory; nil for host memory."}, bufferDevice},
+		{"shape", doc{Text: "Table of sizes: what was read from a file or given to `reshape`, else the count."}, bufferShape},
+		{"closed", doc{Text: "Whether the memory was given back."}, func(c *call, b *npu.Buffer) (lua.LValue, error) { return lua.LBool(b.Closed()), nil }},
+	},
+	str: func(b *npu.Buffer) string {
+		size := b.ShapeText()
+		if size == "" {
+			size = fmt.Sprint(b.Count())
+		}
+		where := b.Space().String()
+		if d := b.Device(); d != nil {
+			where = fmt.Sprintf("device %d", d.ID())
+		}
+		return fmt.Sprintf("buffer(%s x %s, %s%s", b.Type(), size, where, closedMark(b.Closed()))
+	},
+	index: func(c *call, b *npu.Buffer, i int64) (lua.LValue, error) {
+		v, err := b.Element(i - 1)
+		return lua.LNumber(v), err
+	},
+	assign: func(c *call, b *npu.Buffer, i int64, v lua.LValue) error {
+		n, ok := v.(lua.LNumber)
+		if !ok {
+			return c.errorf("element %d must be a number, got %s", i, typeName(v))
+		}
+		return b.SetElement(i-1, float64(n))
+	},
+	length: func(b *npu.Buffer) int64 { return b.Count() },
+}
+
+func bufferDevice(c *call, b *npu.Buffer) (lua.LValue, error) {
+	if d := b.Device(); d != nil {
+		return c.in.device(d), nil
+	}
+	return lua.LNil, nil
+}
+
+func bufferShape(c *call, b *npu.Buffer) (lua.LValue, error) {
+	t := c.in.L.NewTable()
+	shape := b.Shape()
+	for _, n := range shape {
+		t.Append(lua.LNumber(n))
+	}
+	if len(shape) == 0 {
+		t.Append(lua.LNumber(b.Count()))
+	}
+	return t, nil
+}
+
+func bufferSlice(c *call, b *npu.Buffer) error {
+	first, err := c.int(1, "first")
+	if err != nil {
+		return err
+	}
+	count := b.Count() - first + 1
+	if c.arg(2) != lua.LNil {
+		if count, err = c.int(2, "count"); err != nil {
+			return err
+		}
+	}
+	s, err := b.Slice(first-1, count)
+	if err == nil {
+		c.push(c.in.buffer(s))
+	}
+	return err
+}
+
+func bufferUpload(c *call, b *npu.Buffer) error {
+	var src *npu.Buffer
+	switch v := c.arg(1).(type) {
+	case *lua.LUserData:
+		var err error
+		if src, err = c.buffer(1, "source"); err != nil {
+			return err
+		}
+	case *lua.LTable, lua.LString:
+		var err error
+		if src, err = c.t.Host(b.Type(), b.Count(), false); err != nil {
+			return err
+		}
+		n, err := c.setFrom(src, v)
+		if err != nil {
+			return err
+		}
+		if n != b.Count() {
+			return c.fail(npu.ErrParamInvalid, "%d values for %d elements", n, b.Count())
+		}
+	default:
+		return c.wrongType(1, "source", "a host buffer, a table or a string")
+	}
+	return npu.Copy(c.t, b, src)
+}
+
+func bufferDownload(c *call, b *npu.Buffer) error {
+	h, err := c.t.Host(b.Type(), b.Count(), false)
+	if err != nil {
+		return err
+	}
+	if err := npu.Copy(c.t, h, b); err != nil {
+		return err
+	}
+	if shape := b.Shape(); shape != nil {
+		if err := h.Reshape(shape); err != nil {
+			return err
+		}
+	}
+	c.push(c.in.buffer(h))
+	return nil
+}
+
+func bufferSet(c *call, b *npu.Buffer) error {
+	_, err := c.setFrom(b, c.arg(1))
+	return err
+}
+
+// setFrom writes host memory from a Lua value and returns how many elements.
+func (c *call) setFrom(b *npu.Buffer, v lua.LValue) (int64, error) {
+	switch v := v.(type) {
+	case *lua.LTable:
+		n := int64(v.Len())
+		return n, b.SetAll(n, func(i int64) (float64, error) { return c.element(v.RawGetInt(int(i+1)), i) })
+	case lua.LString:
+		return int64(len(v)) / int64(b.Type().Size()), b.SetBytes(string(v))
+	case *lua.LFunction:
+		L := c.L
+		return b.Count(), b.SetAll(b.Count(), func(i int64) (float64, error) {
+			L.Push(v)
+			L.Push(lua.LNumber(i + 1))
+			L.Call(1, 1)
+			r := L.Get(-1)
+			L.Pop(1)
+			return c.element(r, i)
+		})
+	}
+	return 0, c.wrongType(1, "source", "a table, a string or a function")
+}
+
+func (c *call) element(v lua.LValue, i int64) (float64, error) {
+	if n, ok := v.(lua.LNumber); ok {
+		return float64(n), nil
+	}
+	return 0, c.errorf("element %d must be a number, got %s", i+1, typeName(v))
+}
+
+func bufferFill(c *call, b *npu.Buffer) error {
+	v, err := c.number(1, "value")
+	if err != nil {
+		return err
+	}
+	return b.FillHost(v)
+}
+
+func bufferToTable(c *call, b *npu.Buffer) error {
+	data, err := b.Data()
+	if err != nil {
+		return err
+	}
+	t := c.L.CreateTable(int(b.Count()), 0)
+	b.Type().Each(data, func(v float64) { t.Append(lua.LNumber(v)) })
+	c.push(t)
+	return nil
+}
+
+func bufferToString(c *call, b *npu.Buffer) error {
+	data, err := b.Data()
+	c.push(lua.LString(data))
+	return err
+}
+
+func bufferSum(c *call, b *npu.Buffer) error {
+	v, err := b.Sum()
+	c.push(lua.LNumber(v))
+	return err
+}
+
+func bufferMin(c *call, b *npu.Buffer) error {
+	lo, _, err := b.MinMax()
+	c.push(lua.LNumber(lo))
+	return err
+}
+
+func bufferMax(c *call, b *npu.Buffer) error {
+	_, hi, err := b.MinMax()
+	c.push(lua.LNumber(hi))
+	return err
+}
+
+func bufferCloseTo(c *call, b *npu.Buffer) error {
+	other, err := c.buffer(1, "other")
+	if err != nil {
+		return err
+	}
+	tolerance := 0.0
+	if c.arg(2) != lua.LNil {
+		if tolerance, err = c.number(2, "tolerance"); err != nil {
+			return err
+		}
+		if !(tolerance >= 0) {
+			return c.errorf("argument 2 (tolerance) must be 0 or more, got %v", tolerance)
+		}
+	}
+	i, err := npu.Difference(b, other, tolerance)
+	if err != nil {
+		return err
+	}
+	c.push(lua.LBool(i < 0))
+	if i >= 0 {
+		c.push(lua.LNumber(i + 1))
+	}
+	return nil
+}
+
+func bufferReshape(c *call, b *npu.Buffer) error {
+	var shape []int
+	for i := 1; i <= c.count(); i++ {
+		n, err := c.int(i, "size")
+		if err != nil {
+			return err
+		}
+		shape = append(shape, int(n))
+	}
+	if err := b.Reshape(shape); err != nil {
+		return err
+	}
+	c.push(c.L.Get(1))
+	return nil
+}
+
+func bufferSaveNPY(c *call, b *npu.Buffer) error {
+	path, err := c.path(1)
+	if err != nil {
+		return err
+	}
+	return b.SaveNPY(path)
+}
+
+func bufferSaveImage(c *call, b *npu.Buffer) error {
+	path, err := c.path(1)
+	if err != nil {
+		return err
+	}
+	shape := b.Shape()
+	if len(shape) != 2 && len(shape) != 3 {
+		return c.fail(npu.ErrParamInvalid, "a picture needs a shape: call h:reshape(height, width, channels) first")
+	}
+	channels := 1
+	if len(shape) == 3 {
+		channels = shape[2]
+	}
+	return b.SaveImage(path, int64(shape[0]), int64(shape[1]), int64(channels))
+}
+
+func bufferClose(c *call, b *npu.Buffer) error { return b.Close(c.t) }

@@ -1,0 +1,277 @@
+package luabind
+
+import (
+	"math"
+	"strings"
+	"time"
+
+	lua "github.com/yuin/gopher-lua"
+
+	"npulua/npu"
+)
+
+// function is one row of npu.*.
+type function struct {
+	name    string
+	doc     doc
+	options []option
+	fn      func(c *call) error
+}
+
+var pinnedOption = []option{{"pinned", "false for ordinary memory, which queued copies refuse; true"}}
+
+var moduleFunctions = []function{
+	{"device", doc{"(id)", "device", "Retains a device and makes its default context current for this task. Ids count from 0. Asking again gives the same device.", "107001 where there is no such device", `local dev = npu.device(0)`}, nil, moduleDevice},
+	{"device_count", doc{"()", "number", "Number of visible devices.", "", `print(npu.device_count())`}, nil, moduleDeviceCount},
+	{"devices", doc{"()", "table", "A table for every visible device: `id`, `name`, `family`, `cube_cores`, `vector_cores`, `memory` (bytes), `max_streams`, `max_events`, `queue_depth`, `simulated`. It retains none.", "", `for _, d in ipairs(npu.devices()) do print(d.id, d.name) end`}, nil, moduleDevices},
+	{"current_context", doc{"()", "context", "The context that is current for this task; nil where there is none.", "", `print(npu.current_context())`}, nil, moduleCurrentContext},
+	{"current_device", doc{"()", "device", "The device of the current context; nil where there is none.", "", `print(npu.current_device())`}, nil, moduleCurrentDevice},
+	{"host", doc{"(dtype, count or table [, options])", "buffer", "Host memory for `count` elements, all zero, or for the numbers of a table. Pinned memory is what queued copies need; it wants a current context.", "107002 without a current context; 100000 for a type or count that cannot be", `local h = npu.host("float32", {1, 2, 3})`}, pinnedOption, moduleHost},
+	{"copy", doc{"(dst, src)", "", "Blocking copy between any two buffers of the same type and count. Waits for queued work that uses `dst` or writes `src`.", "107000 for operands that are unlike or overlap", `npu.copy(x, h)`}, nil, moduleCopy},
+	{"load_npy", doc{"(path [, options])", "buffer", "Reads a .npy file into host memory of its type and shape.", "100003 where it cannot be read; 100006 for bad content", `local h = npu.load_npy("x.npy")`}, pinnedOption, moduleLoadNPY},
+	{"load_image", doc{"(path [, options])", "buffer", "Reads a PNG or JPEG file into host memory: uint8, shape height x width x channels, with 1 (gray), 3 (colour) or 4 (with transparency) channels. `sample:picture.png` comes with npulua.", "100003 where it cannot be read; 100006 for bad content", `local img = npu.load_image("in.png")`}, pinnedOption, moduleLoadImage},
+	{"kernel", doc{"(name) or {...}", "kernel", "A built-in kernel, or the declaration of one's own. A kernel in Lua, `sim = function(block, ...)`, runs on the simulator: once a block, with `block.index` (from 1), `block.count` and `block:range(n)` (first and last of n items that are this block's), and the arguments as host buffers and numbers.", "107000 for an unknown name; 100000 for a signature that cannot be read", `local k = npu.kernel "vector_add"`}, []option{
+		{"name", "name of the kernel"},
+		{"signature", "`out float32* y, in float32* x, float32 a, uint32 n`: pointers have a direction (`in`, `out`, `inout`), scalars have none; a capital letter is a type that the operands decide"},
+		{"binary", "kernel file for hardware"},
+		{"sim", "function(block, ...) for the simulator"},
+	}, moduleKernel},
+	{"kernels", doc{"()", "table", "The built-in kernels: a table with `name`, `signature`, `doc` and `types` for each.", "", `for _, k in ipairs(npu.kernels()) do print(k.name, k.signature) end`}, nil, moduleKernels},
+	{"elapsed", doc{"(start, stop)", "number", "Seconds on the device between the records of two events, both done and both made with timing. Negative where stop came first.", "207000 without timing; 507000 for one never recorded; 107006 for one still pending", `print(npu.elapsed(e1, e2))`}, nil, moduleElapsed},
+	{"scope", doc{"(fn, ...)", "results of fn", "Calls `fn(...)` and closes, newest first, what was made inside and not kept, also after an error.", "an error of fn, unchanged; else the first error of closing", `npu.scope(function() local x = ctx:alloc("float32", 8) end)`}, nil, moduleScope},
+	{"keep", doc{"(x)", "x", "Lets a handle out of the innermost scope: the scope around it, or nobody, owns it then.", "", `return npu.keep(x)`}, nil, moduleKeep},
+	{"busy", doc{"(seconds)", "", "Models host work: time passes and devices go on. On the simulator the time is virtual.", "100000 for less than 0", `npu.busy(0.008)`}, nil, moduleBusy},
+	{"time", doc{"()", "number", "Seconds since the start, on the backend's clock: virtual on the simulator.", "", `local t0 = npu.time()`}, nil, moduleTime},
+	{"stats", doc{"()", "table", "Counters: `commands` (queued), `calls` (that waited for an answer), `waits`, `context_switches`, `ring_full` (times that the script had to wait for room), `errors` (commands refused), `time` (seconds), and `live`, the number of open handles by kind.", "", `print(npu.stats().commands)`}, nil, moduleStats},
+}
+
+// moduleFields documents what openModule sets besides functions.
+var moduleFields = []struct {
+	name string
+	doc  doc
+}{
+	{"backend", doc{Text: "What runs the commands: `sim`, `acl` or `null`."}},
+	{"simulated", doc{Text: "Whether results say nothing about real hardware."}},
+	{"version", doc{Text: "Version of npulua."}},
+	{"sim", doc{Text: "On the simulator a table with `profile`, a line that describes what is simulated; nil on hardware. `if npu.sim then` tells the two apart."}},
+}
+
+func (in *Interp) openModule() {
+	L, mod := in.L, in.L.NewTable()
+	for i := range moduleFunctions {
+		f := &moduleFunctions[i]
+		mod.RawSetString(f.name, L.NewFunction(func(L *lua.LState) int {
+			c := in.enter(L)
+			c.owner, c.name, c.options, c.skip = "npu", f.name, f.options, 0
+			return c.leave(invokeFunction(c, f.fn))
+		}))
+	}
+	info := in.session.Info()
+	mod.RawSetString("backend", lua.LString(info.Name))
+	mod.RawSetString("simulated", lua.LBool(info.Simulated))
+	mod.RawSetString("version", lua.LString(npu.Version))
+	if info.Name == "sim" {
+		mod.RawSetString("sim", in.record("profile", info.Detail))
+	}
+	in.builtins = make(map[string]*npu.Kernel)
+	L.SetGlobal("npu", mod)
+	L.PreloadModule("npu", func(L *lua.LState) int {
+		L.Push(mod)
+		return 1
+	})
+}
+
+func invokeFunction(c *call, fn func(*call) error) (err error) {
+	defer guard(&err)
+	return fn(c)
+}
+
+func moduleDevice(c *call) error {
+	id, err := c.int(1, "id")
+	if err != nil {
+		return err
+	}
+	if id < 0 || id > math.MaxInt32 {
+		return c.fail(npu.ErrInvalidDevice, "there is no device %d: %d visible", id, c.in.session.DeviceCount())
+	}
+	dev, err := c.t.Device(int(id))
+	if err == nil {
+		c.push(c.in.device(dev))
+	}
+	return err
+}
+
+func moduleDeviceCount(c *call) error {
+	c.push(lua.LNumber(c.in.session.DeviceCount()))
+	return nil
+}
+
+func moduleDevices(c *call) error {
+	list := c.L.NewTable()
+	for id := range c.in.session.DeviceCount() {
+		info, err := c.in.session.DeviceInfo(c.t, id)
+		if err != nil {
+			return err
+		}
+		t := c.in.infoTable(info)
+		t.RawSetString("id", lua.LNumber(id))
+		list.Append(t)
+	}
+	c.push(list)
+	return nil
+}
+
+func moduleCurrentContext(c *call) error {
+	x, err := c.t.CurrentContext()
+	if err != nil {
+		c.push(lua.LNil)
+		return nil
+	}
+	c.push(c.in.context(x))
+	return nil
+}
+
+func moduleCurrentDevice(c *call) error {
+	x, err := c.t.CurrentContext()
+	if err != nil {
+		c.push(lua.LNil)
+		return nil
+	}
+	c.push(c.in.device(x.Device()))
+	return nil
+}
+
+func moduleHost(c *call) error {
+	typ, err := c.dtype(1)
+	if err != nil {
+		return err
+	}
+	o, err := c.table(3)
+	if err != nil {
+		return err
+	}
+	pinned, err := o.bool("pinned", true)
+	if err != nil {
+		return err
+	}
+	values, isTable := c.arg(2).(*lua.LTable)
+	var count int64
+	if isTable {
+		if count = int64(values.Len()); count == 0 {
+			return c.errorf("argument 2 (table) is empty: a buffer has 1 element or more")
+		}
+	} else if _, ok := c.arg(2).(lua.LNumber); !ok {
+		return c.wrongType(2, "count", "a number or a table")
+	} else if count, err = c.int(2, "count"); err != nil {
+		return err
+	}
+	b, err := c.t.Host(typ, count, pinned)
+	if err != nil {
+		return err
+	}
+	if isTable {
+		if _, err := c.setFrom(b, values); err != nil {
+			_ = b.Close(c.t) // the script never saw it
+			return err
+		}
+	}
+	c.push(c.in.buffer(b))
+	return nil
+}
+
+func moduleCopy(c *call) error {
+	dst, err := c.buffer(1, "dst")
+	if err != nil {
+		return err
+	}
+	src, err := c.buffer(2, "src")
+	if err != nil {
+		return err
+	}
+	return npu.Copy(c.t, dst, src)
+}
+
+func moduleLoadNPY(c *call) error   { return loadFile(c, c.t.LoadNPY) }
+func moduleLoadImage(c *call) error { return loadFile(c, c.t.LoadImage) }
+
+func loadFile(c *call, load func(file npu.File, pinned bool) (*npu.Buffer, error)) error {
+	path, err := c.path(1)
+	if err != nil {
+		return err
+	}
+	o, err := c.table(2)
+	if err != nil {
+		return err
+	}
+	pinned, err := o.bool("pinned", true)
+	if err != nil {
+		return err
+	}
+	file := npu.File{Name: path}
+	if name, ok := strings.CutPrefix(path, "sample:"); ok && c.in.opts.Samples != nil {
+		file = npu.File{Name: name, FS: c.in.opts.Samples}
+	}
+	b, err := load(file, pinned)
+	if err == nil {
+		c.push(c.in.buffer(b))
+	}
+	return err
+}
+
+func moduleElapsed(c *call) error {
+	start, err := handle[*npu.Event](c, 1, "start", "an event")
+	if err != nil {
+		return err
+	}
+	stop, err := handle[*npu.Event](c, 2, "stop", "an event")
+	if err != nil {
+		return err
+	}
+	d, err := npu.Elapsed(c.t, start, stop)
+	c.push(lua.LNumber(d.Seconds()))
+	return err
+}
+
+func moduleScope(c *call) error { return c.runBlock(1, c.t.Scope) }
+
+func moduleKeep(c *call) error {
+	v := c.arg(1)
+	ud, _ := v.(*lua.LUserData)
+	if ud == nil || !c.t.Keep(ud.Value) {
+		return c.wrongType(1, "x", "a context, stream, event or buffer")
+	}
+	c.push(v)
+	return nil
+}
+
+func moduleBusy(c *call) error {
+	f, err := c.number(1, "seconds")
+	if err != nil {
+		return err
+	}
+	d, err := c.seconds("seconds", f)
+	if err != nil {
+		return err
+	}
+	return c.t.Busy(d)
+}
+
+func moduleTime(c *call) error {
+	now, err := c.t.Now()
+	c.push(lua.LNumber(now.Seconds()))
+	return err
+}
+
+func moduleStats(c *call) error {
+	s, err := c.in.session.Stats(c.t)
+	if err != nil {
+		return err
+	}
+	live := c.L.NewTable()
+	for kind, n := range s.Live {
+		live.RawSetString(kind, lua.LNumber(n))
+	}
+	c.push(c.in.record("commands", s.Commands, "calls", s.Calls, "waits", s.Waits, "context_switches", s.ContextSwitches,
+		"ring_full", s.RingFull, "errors", s.Errors, "time", float64(s.Time)/float64(time.Second), "live", live))
+	return nil
+}

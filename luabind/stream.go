@@ -1,0 +1,150 @@
+package luabind
+
+import (
+	"fmt"
+
+	lua "github.com/yuin/gopher-lua"
+
+	"npulua/npu"
+)
+
+var streamClass = &class[*npu.Stream]{
+	name:   "stream",
+	direct: true,
+	text: "Ordered queue of work. `copy`, `fill`, `launch`, `record`, `wait` and `callback` queue a command and return at once; " +
+		"what only the device can tell is raised by the next call on the stream that waits, with the line of the command that failed.",
+	methods: []method[*npu.Stream]{
+		{"copy", doc{"(dst, src)", "", "Queues a copy between device memory and pinned host memory, or between two device buffers. Type and count must be the same; the direction follows from the operands. The host is refused the buffers until the stream has passed the copy.", "107000 for pageable memory, overlapping or unlike operands; 107003 for a buffer of another device", `s:copy(x, h)`}, nil, streamCopy},
+		{"fill", doc{"(buf, value)", "", "Queues a fill of a device buffer, element by element.", "100000 for a value that the type cannot hold", `s:fill(x, 0)`}, nil, streamFill},
+		{"launch", doc{"(kernel, block_dim, ...)", "", "Queues a kernel with `block_dim` blocks (1 to 65535). The arguments must match its signature: device buffers for pointers, numbers for scalars. What only the kernel can tell, such as a count beyond an operand, is a fault of the stream.", "107000 for arguments that do not fit the signature", `s:launch(npu.kernel "vector_add", 8, z, x, y, z.count)`}, nil, streamLaunch},
+		{"record", doc{"([event])", "event", "Queues a mark; the event then stands for all work queued on the stream so far. Left out, a new event with timing is made.", "107003 for an event of another device", `local e = s:record()`}, nil, streamRecord},
+		{"wait", doc{"(event)", "", "Queues a wait: later work of the stream starts after what the event stands for now. The event may be of another stream, context or device. One that was never recorded is no wait.", "", `s2:wait(e)`}, nil, streamWait},
+		{"callback", doc{"(fn)", "", "Queues a call of `fn()` on the host, at the next waiting call after the stream has come to it; later work of the stream waits for it. `fn` may touch host buffers, but make no NPU calls. An error in it is a fault of the stream.", "", `s:callback(function() print("half way") end)`}, nil, streamCallback},
+		{"synchronize", doc{"([timeout])", "", "Waits until all work queued so far is done. `timeout` in seconds: 0 asks without waiting, left out it waits for ever.", "507046 when the timeout is over (the work goes on); the first fault of the work, once", `s:synchronize()`}, nil, streamSynchronize},
+		{"query", doc{"()", "boolean", "Whether all work queued so far is done, without waiting.", "the first fault of the work, once", `print(s:query())`}, nil, streamQuery},
+		{"close", doc{"()", "", "Waits for the work of the stream and destroys it. Calling it again does nothing.", "a fault of the work, once; 100000 for a default stream", `s:close()`}, nil, streamClose},
+	},
+	fields: []field[*npu.Stream]{
+		{"context", doc{Text: "The context of the stream."}, func(c *call, s *npu.Stream) (lua.LValue, error) { return c.in.context(s.Context()), nil }},
+		{"device", doc{Text: "The device of the stream."}, func(c *call, s *npu.Stream) (lua.LValue, error) { return c.in.device(s.Context().Device()), nil }},
+		{"priority", doc{Text: "0 (highest) to 7."}, func(c *call, s *npu.Stream) (lua.LValue, error) { return lua.LNumber(s.Priority()), nil }},
+		{"id", doc{Text: "Number that the runtime gave the stream in its device."}, func(c *call, s *npu.Stream) (lua.LValue, error) {
+			id, err := s.ID(c.t)
+			return lua.LNumber(id), err
+		}},
+		{"is_default", doc{Text: "Whether it is the default stream of its context."}, func(c *call, s *npu.Stream) (lua.LValue, error) { return lua.LBool(s.IsDefault()), nil }},
+		{"closed", doc{Text: "Whether the stream was closed, by itself or with its context."}, func(c *call, s *npu.Stream) (lua.LValue, error) { return lua.LBool(s.Closed()), nil }},
+	},
+	str: func(s *npu.Stream) string {
+		kind := fmt.Sprintf("priority %d", s.Priority())
+		if s.IsDefault() {
+			kind = "default"
+		}
+		return fmt.Sprintf("stream(%s, device %d%s", kind, s.Context().Device().ID(), closedMark(s.Closed()))
+	},
+}
+
+func streamCopy(c *call, s *npu.Stream) error {
+	dst, err := c.buffer(1, "dst")
+	if err != nil {
+		return err
+	}
+	src, err := c.buffer(2, "src")
+	if err != nil {
+		return err
+	}
+	return s.Copy(c.t, dst, src)
+}
+
+func streamFill(c *call, s *npu.Stream) error {
+	buf, err := c.buffer(1, "buf")
+	if err != nil {
+		return err
+	}
+	v, err := c.number(2, "value")
+	if err != nil {
+		return err
+	}
+	return s.Fill(c.t, buf, v)
+}
+
+func streamLaunch(c *call, s *npu.Stream) error {
+	k, err := handle[*npu.Kernel](c, 1, "kernel", "a kernel (npu.kernel \"name\")")
+	if err != nil {
+		return err
+	}
+	blocks, err := c.int(2, "block_dim")
+	if err != nil {
+		return err
+	}
+	args := c.in.args[:0]
+	for i := 3; i <= c.count(); i++ {
+		switch v := c.arg(i).(type) {
+		case lua.LNumber:
+			args = append(args, npu.Arg{Number: float64(v)})
+		case *lua.LUserData:
+			b, ok := v.Value.(*npu.Buffer)
+			if !ok {
+				return c.wrongType(i, "...", "a buffer or a number")
+			}
+			args = append(args, npu.Arg{Buffer: b})
+		default:
+			return c.wrongType(i, "...", "a buffer or a number")
+		}
+	}
+	c.in.args = args
+	err = s.Launch(c.t, k, blocks, args)
+	clear(args) // keep no buffer alive
+	return err
+}
+
+func streamRecord(c *call, s *npu.Stream) error {
+	var e *npu.Event
+	var err error
+	if c.arg(1) == lua.LNil {
+		e, err = s.Context().CreateEvent(c.t, true)
+	} else {
+		e, err = handle[*npu.Event](c, 1, "event", "an event")
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.Record(c.t, e); err != nil {
+		return err
+	}
+	c.push(c.in.event(e))
+	return nil
+}
+
+func streamWait(c *call, s *npu.Stream) error {
+	e, err := handle[*npu.Event](c, 1, "event", "an event")
+	if err != nil {
+		return err
+	}
+	return s.Wait(c.t, e)
+}
+
+func streamCallback(c *call, s *npu.Stream) error {
+	fn, err := c.function(1, "fn")
+	if err != nil {
+		return err
+	}
+	in := c.in
+	return s.Callback(c.t, func() error { return in.callLua(fn) })
+}
+
+func streamSynchronize(c *call, s *npu.Stream) error {
+	timeout, err := c.timeout(1)
+	if err != nil {
+		return err
+	}
+	return s.Synchronize(c.t, timeout)
+}
+
+func streamQuery(c *call, s *npu.Stream) error {
+	done, err := s.Query(c.t)
+	c.push(lua.LBool(done))
+	return err
+}
+
+func streamClose(c *call, s *npu.Stream) error { return s.Close(c.t) }

@@ -1,0 +1,46 @@
+package tests
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// allowed says which packages of ours, and which of others, each package may import. A package
+// that is not listed fails the test: the list is the picture of the layers.
+var allowed = map[string][]string{
+	"npulua/cmd/npulua":              {"npulua/luabind", "npulua/npu", "npulua/scripts", "github.com/spf13/pflag", "golang.org/x/term"},
+	"npulua/scripts":                 {},
+	"npulua/luabind":                 {"npulua/npu", "github.com/yuin/gopher-lua", "github.com/yuin/gopher-lua/parse"},
+	"npulua/npu":                     {"npulua/npu/internal/driver", "npulua/npu/internal/dtype", "npulua/npu/internal/executor", "npulua/npu/internal/hostfile", "npulua/npu/null", "npulua/npu/sim", "npulua/npu/sim/kernel"},
+	"npulua/npu/sim":                 {"npulua/npu/internal/driver", "npulua/npu/internal/dtype", "npulua/npu/sim/kernel", "golang.org/x/sys/unix"},
+	"npulua/npu/sim/kernel":          {"npulua/npu/internal/dtype", "gonum.org/v1/gonum/blas", "gonum.org/v1/gonum/blas/gonum"},
+	"npulua/npu/null":                {"npulua/npu/internal/driver"},
+	"npulua/npu/internal/driver":     {"npulua/npu/internal/dtype"},
+	"npulua/npu/internal/drivertest": {"npulua/npu/internal/driver", "npulua/npu/internal/dtype"},
+	"npulua/npu/internal/dtype":      {"github.com/x448/float16"},
+	"npulua/npu/internal/executor":   {"npulua/npu/internal/driver"},
+	"npulua/npu/internal/hostfile":   {"npulua/npu/internal/dtype"},
+	"npulua/tests":                   {},
+}
+
+func TestImports(t *testing.T) {
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "npulua/...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(out)) {
+		f := strings.Fields(line)
+		may, ok := allowed[f[0]]
+		if !ok {
+			t.Errorf("%s is not in the table of layers", f[0])
+		}
+		for _, imp := range f[1:] {
+			ours := strings.HasPrefix(imp, "npulua/")
+			if (ours || strings.Contains(strings.SplitN(imp, "/", 2)[0], ".")) && !slices.Contains(may, imp) {
+				t.Errorf("%s imports %s, which the table of layers does not allow", f[0], imp)
+			}
+		}
+	}
+}

@@ -23,9 +23,11 @@ vet:
 staticcheck:
 	$(GO) run $(STATICCHECK) ./...
 
-# ratios for docs/performance.md; the comparison with a C extension needs cc and python3 with headers
+# the table of docs/performance.md, then the benchmarks behind it; the comparison with a C extension
+# needs cc and python3 with headers
 bench:
-	$(GO) test -run '^$$' -bench . -benchtime 1s -timeout 30m ./tests/bench ./npu/internal/executor ./npu/sim ./npu/sim/kernel
+	$(GO) run ./tests/bench
+	$(GO) test -run '^$$' -bench . -benchtime 200ms -timeout 30m ./npu/internal/executor ./luabind ./npu/sim ./npu/sim/kernel
 
 # every fuzz target for FUZZTIME, one after the other
 fuzz:

@@ -85,22 +85,33 @@ func (c *call) number(i int, name string) (float64, error) {
 
 // whole checks a number that must be whole and exact.
 func (c *call) whole(name string, n lua.LNumber) (int64, error) {
-	f := float64(n)
-	switch {
-	case math.IsNaN(f):
-		return 0, c.errorf("%s must be a whole number, got nan", name)
-	case f != math.Trunc(f):
-		return 0, c.errorf("%s must be a whole number, got %v", name, f)
-	case math.Abs(f) > npu.MaxBytes:
-		return 0, c.errorf("%s must be at most 2^53, got %v", name, f)
+	if i, ok := exact(n); ok {
+		return i, nil
 	}
-	return int64(f), nil
+	f := float64(n)
+	if math.IsNaN(f) || f != math.Trunc(f) {
+		return 0, c.errorf("%s must be a whole number, got %v", name, n)
+	}
+	if f < 0 {
+		return 0, c.errorf("%s must be at least -2^53, got %v", name, f)
+	}
+	return 0, c.errorf("%s must be at most 2^53, got %v", name, f)
 }
 
+// exact is n as an integer where that loses nothing: whole numbers up to 2^53.
+func exact(n lua.LNumber) (int64, bool) {
+	i := int64(n)
+	return i, lua.LNumber(i) == n && i <= npu.MaxBytes && i >= -npu.MaxBytes
+}
+
+// int reads a whole number.
 func (c *call) int(i int, name string) (int64, error) {
 	n, ok := c.arg(i).(lua.LNumber)
 	if !ok {
 		return 0, c.wrongType(i, name, "a number")
+	}
+	if v, ok := exact(n); ok {
+		return v, nil
 	}
 	return c.whole(fmt.Sprintf("argument %d (%s)", i, name), n)
 }

@@ -28,12 +28,17 @@ func (in *Interp) openBase() {
 func (in *Interp) osExit(L *lua.LState) int {
 	code := 0
 	switch v := L.Get(1).(type) {
-	case lua.LNumber:
-		code = int(v)
+	case *lua.LNilType:
 	case lua.LBool:
 		if !v {
 			code = 1
 		}
+	default:
+		n, ok := exact(L.CheckNumber(1))
+		if !ok || n != int64(int32(n)) {
+			L.ArgError(1, "a whole number expected")
+		}
+		code = int(n)
 	}
 	in.exitCode = code
 	in.exit(L)

@@ -48,6 +48,7 @@ type call struct {
 	owner   string // "stream" or "npu", for messages
 	name    string // of the function
 	options []option
+	site    npu.Site
 	skip    int // arguments before the first one of the function: 1 for self
 	nret    int
 }
@@ -69,7 +70,8 @@ func (in *Interp) enter(L *lua.LState) *call {
 		c = new(call)
 	}
 	c.in, c.L, c.t, c.nret = in, L, in.thread, 0
-	c.t.Site = in.sites.here(L)
+	c.site = in.sites.here(L)
+	c.t.Site = c.site
 	in.state = L
 	return c
 }
@@ -171,7 +173,7 @@ func invoke[T comparable](c *call, self T, fn func(*call, T) error, class string
 	defer guard(&err)
 	var none T
 	if self == none {
-		return c.errorf("self must be a %s, got %s: call it with a colon, %s:%s(...)", class, typeName(c.L.Get(1)), class, c.name)
+		return c.errorf("self must be %s, got %s: call it with a colon, %s:%s(...)", article(class), typeName(c.L.Get(1)), class, c.name)
 	}
 	return fn(c, self)
 }
@@ -185,13 +187,8 @@ func (b *binding[T]) lookup(L *lua.LState) int {
 			return 1
 		}
 	}
-	c := b.in.enter(L)
-	ud, _ := L.Get(1).(*lua.LUserData)
-	var self T
-	if ud != nil {
-		self, _ = ud.Value.(T)
-	}
-	return b.property(c, self, key)
+	self, _ := b.self(L)
+	return b.property(b.in.enter(L), self, key)
 }
 
 // property reads a field or an element.
@@ -206,6 +203,10 @@ func (b *binding[T]) property(c *call, self T, key lua.LValue) int {
 
 func (b *binding[T]) read(c *call, self T, key lua.LValue) (v lua.LValue, err error) {
 	defer guard(&err)
+	var none T
+	if self == none {
+		return nil, c.errorf("self must be %s, got %s", article(b.cl.name), typeName(c.L.Get(1)))
+	}
 	switch k := key.(type) {
 	case lua.LNumber:
 		if b.cl.index != nil {
@@ -219,9 +220,9 @@ func (b *binding[T]) read(c *call, self T, key lua.LValue) (v lua.LValue, err er
 		if f := b.fields[string(k)]; f != nil {
 			return f.get(c, self)
 		}
-		return nil, c.fail(npu.ErrInvalidParam, "a %s has no field or method %q%s", b.cl.name, string(k), npu.Suggest(string(k), b.names()))
+		return nil, c.fail(npu.ErrInvalidParam, "%s has no field or method %q%s", article(b.cl.name), string(k), npu.Suggest(string(k), b.names()))
 	}
-	return nil, c.fail(npu.ErrInvalidParam, "a %s cannot be indexed with %s", b.cl.name, describe(key))
+	return nil, c.fail(npu.ErrInvalidParam, "%s cannot be indexed with %s", article(b.cl.name), describe(key))
 }
 
 func (b *binding[T]) names() []string {
@@ -244,35 +245,51 @@ func (b *binding[T]) store(L *lua.LState) int {
 
 func (b *binding[T]) write(c *call) (err error) {
 	defer guard(&err)
-	ud, _ := c.L.Get(1).(*lua.LUserData)
+	self, isSelf := b.self(c.L)
 	key := c.L.Get(2)
-	if k, ok := key.(lua.LNumber); ok && ud != nil && b.cl.assign != nil {
+	if k, ok := key.(lua.LNumber); ok && isSelf && b.cl.assign != nil {
 		i, err := c.whole("index", k)
 		if err != nil {
 			return err
 		}
-		self, _ := ud.Value.(T)
 		return b.cl.assign(c, self, i, c.L.Get(3))
 	}
-	return c.fail(npu.ErrInvalidParam, "a %s has no field %s that can be set", b.cl.name, describe(key))
+	return c.fail(npu.ErrInvalidParam, "%s has no field %s that can be set", article(b.cl.name), describe(key))
 }
 
 func (b *binding[T]) tostring(L *lua.LState) int {
-	ud, _ := L.Get(1).(*lua.LUserData)
-	if ud == nil {
-		L.Push(lua.LString(b.cl.name))
-		return 1
+	text := b.cl.name
+	if self, ok := b.self(L); ok {
+		text = b.cl.str(self)
 	}
-	self, _ := ud.Value.(T)
-	L.Push(lua.LString(b.cl.str(self)))
+	L.Push(lua.LString(text))
 	return 1
 }
 
 func (b *binding[T]) len(L *lua.LState) int {
-	ud, _ := L.Get(1).(*lua.LUserData)
-	self, _ := ud.Value.(T)
-	L.Push(lua.LNumber(b.cl.length(self)))
+	n := int64(0)
+	if self, ok := b.self(L); ok {
+		n = b.cl.length(self)
+	}
+	L.Push(lua.LNumber(n))
 	return 1
+}
+
+// self is the handle that a metamethod was called on; false where a script called it on something
+// else, which only the debug library lets it do.
+func (b *binding[T]) self(L *lua.LState) (self T, ok bool) {
+	if ud, is := L.Get(1).(*lua.LUserData); is {
+		self, ok = ud.Value.(T)
+	}
+	return self, ok
+}
+
+// article is the name of a class as messages say it: "an event".
+func article(class string) string {
+	if class[0] == 'e' {
+		return "an " + class
+	}
+	return "a " + class
 }
 
 // closedMark is the end of the text of a handle.

@@ -17,7 +17,11 @@ type scriptError struct {
 	trace string
 }
 
-func (e *scriptError) Error() string { return valueText(e.value) }
+// Error is the first line of the value's text: errors of ours have hints below it.
+func (e *scriptError) Error() string {
+	text, _, _ := strings.Cut(valueText(e.value), "\n")
+	return text
+}
 
 // valueText is an error value in words, as tostring gives it.
 func valueText(v lua.LValue) string {
@@ -36,7 +40,7 @@ func valueText(v lua.LValue) string {
 
 // raise turns the error of a call into a Lua error. It does not return.
 func (in *Interp) raise(c *call, err error) {
-	L, here := c.L, c.t.Site
+	L, here := c.L, c.site
 	op := c.name
 	if in.exiting {
 		in.exit(L)
@@ -49,7 +53,7 @@ func (in *Interp) raise(c *call, err error) {
 		in.abort(panicked)
 		L.RaiseError("%s", panicked.Error())
 	case errors.As(err, &e):
-		L.Error(in.errorObject(e, op, in.sites.text(here)), 0)
+		L.Error(in.errorObjects(err, op, in.sites.text(here)), 0)
 	case errors.As(err, &script):
 		L.Error(script.value, 0)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
@@ -70,7 +74,7 @@ func (in *Interp) errorObject(e *npu.Error, op, here string) *lua.LTable {
 		}
 	}
 	where := here
-	if fault := in.sites.text(e.Site); fault != "" {
+	if fault := in.sites.text(e.Site); fault != "" && fault != here {
 		// It is the work of an earlier command that failed.
 		set("raised_at", here)
 		set("raised_by", op)
@@ -136,7 +140,55 @@ func errorText(t *lua.LTable) (text string, ok bool) {
 	if hint := get("hint"); hint != "" {
 		b.WriteString("\n  hint: " + hint)
 	}
+	if list, ok := t.RawGetString("also").(*lua.LTable); ok {
+		list.ForEach(func(_, v lua.LValue) {
+			if other, ok := v.(*lua.LTable); ok {
+				text, _ := errorText(other)
+				b.WriteString("\nalso: " + text)
+			}
+		})
+	}
 	return b.String(), true
+}
+
+// errorObjects is the object of the first of joined errors, with those of the others in its field
+// also.
+func (in *Interp) errorObjects(err error, op, here string) *lua.LTable {
+	var first *lua.LTable
+	var also *lua.LTable
+	for _, err := range flatten(err) {
+		e, ok := err.(*npu.Error)
+		if !ok {
+			e = &npu.Error{Code: npu.ErrInternal, Detail: err.Error()}
+		}
+		t := in.errorObject(e, op, here)
+		switch {
+		case first == nil:
+			first = t
+		case also == nil:
+			also = in.L.NewTable()
+			first.RawSetString("also", also)
+			fallthrough
+		default:
+			also.Append(t)
+		}
+	}
+	return first
+}
+
+// flatten lists the errors that errors.Join put together, in order.
+func flatten(err error) []error {
+	if _, ok := err.(*npu.Error); ok {
+		return []error{err}
+	}
+	if j, ok := err.(interface{ Unwrap() []error }); ok {
+		var out []error
+		for _, e := range j.Unwrap() {
+			out = append(out, flatten(e)...)
+		}
+		return out
+	}
+	return []error{err}
 }
 
 // newErrorMeta makes the metatable of error objects.
@@ -156,6 +208,15 @@ func (in *Interp) newErrorMeta() *lua.LTable {
 	return mt
 }
 
+// Traceback is where in the script an error of Run came from; "" for other errors.
+func (in *Interp) Traceback(err error) string {
+	var script *scriptError
+	if errors.As(err, &script) {
+		return script.trace
+	}
+	return ""
+}
+
 // FormatError is an error of Run for people: its text, and the traceback where it came out of a
 // script.
 func (in *Interp) FormatError(err error) string {
@@ -171,18 +232,10 @@ func (in *Interp) FormatError(err error) string {
 	if errors.As(err, &panicked) {
 		return fmt.Sprintf("internal error: %v\n%s", panicked.Value, panicked.Stack)
 	}
-	var joined interface{ Unwrap() []error }
 	var e *npu.Error
 	if errors.As(err, &e) {
-		text, _ := errorText(in.errorObject(e, e.Op, ""))
+		text, _ := errorText(in.errorObjects(err, e.Op, ""))
 		return text
-	}
-	if errors.As(err, &joined) {
-		var parts []string
-		for _, e := range joined.Unwrap() {
-			parts = append(parts, in.FormatError(e))
-		}
-		return strings.Join(parts, "\n")
 	}
 	return err.Error()
 }

@@ -65,7 +65,8 @@ type Interp struct {
 	args      []npu.Arg // scratch of launches
 
 	cancel   context.CancelCauseFunc
-	exiting  bool // os.exit was called where the session could not be closed
+	panicked *npu.PanicError // the defect of ours that ended the script
+	exiting  bool            // os.exit was called where the session could not be closed
 	exitCode int
 }
 
@@ -173,4 +174,7 @@ func (in *Interp) setArgs() {
 
 // abort ends the script because of a defect of ours: its context is cancelled, so that no pcall
 // goes on.
-func (in *Interp) abort(err error) { in.cancel(err) }
+func (in *Interp) abort(err *npu.PanicError) {
+	in.panicked = err
+	in.cancel(err)
+}

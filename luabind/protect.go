@@ -14,6 +14,9 @@ func (in *Interp) protected(L *lua.LState, nargs, nret int) error {
 	if err == nil {
 		return nil
 	}
+	if in.panicked != nil {
+		return in.panicked // the error that the script saw is only its consequence
+	}
 	var api *lua.ApiError
 	if !errors.As(err, &api) {
 		return err
@@ -39,7 +42,8 @@ func cleanTrace(trace string) string {
 
 // callLua calls fn with args from Go while L waits in one of our calls: a host function, a kernel.
 func (in *Interp) callLua(fn *lua.LFunction, args ...lua.LValue) error {
-	L := in.state
+	L, site := in.state, in.thread.Site
+	defer func() { in.state, in.thread.Site = L, site }()
 	L.Push(fn)
 	for _, a := range args {
 		L.Push(a)

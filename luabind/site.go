@@ -79,7 +79,7 @@ func (s *sites) text(site npu.Site) string {
 // few nanoseconds, and the library's own way to it formats text and allocates; so the fields are
 // read in place, at offsets that are looked up by name when the program starts.
 type frame struct {
-	idx    int
+	_      int
 	fn     *lua.LFunction
 	parent *frame
 	pc     int
@@ -94,7 +94,7 @@ var frameOffset, frameKnown = func() (uintptr, bool) {
 	}
 	want := reflect.TypeOf(frame{})
 	got := f.Type.Elem()
-	for i, name := range []string{"Idx", "Fn", "Parent", "Pc"} {
+	for i, name := range []string{"Idx", "Fn", "Parent", "Pc"} { // frame has them in this order
 		g, ok := got.FieldByName(name)
 		if !ok || g.Offset != want.Field(i).Offset || g.Type.Kind() != want.Field(i).Type.Kind() {
 			return 0, false

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"time"
 	"unsafe"
 
 	"npulua/npu/internal/driver"
@@ -141,6 +142,10 @@ func (t *Thread) Host(typ DType, count int64, pinned bool) (*Buffer, error) {
 		if n > maxPageable {
 			return nil, errorf(ErrMemoryAllocation, "requested %d B of pageable host memory, at most %d B", n, int64(maxPageable))
 		}
+		if n > askFirst && !reservable(n) {
+			return nil, hinted(errorf(ErrMemoryAllocation, "requested %d B of pageable host memory, the system has less", n),
+				"work on slices of the buffer")
+		}
 		b.data = make([]byte, n)
 		b.ptr = addressOf(b.data)
 		m.res = &resource{kind: "host memory", session: t.s}
@@ -168,8 +173,12 @@ func (t *Thread) Host(typ DType, count int64, pinned bool) (*Buffer, error) {
 	return b, nil
 }
 
-// maxPageable bounds one pageable buffer, as the simulator bounds pinned ones.
-const maxPageable = 1 << 40
+// maxPageable bounds one pageable buffer, as the simulator bounds pinned ones. Above askFirst the
+// system is asked.
+const (
+	maxPageable = 1 << 40
+	askFirst    = 256 << 20
+)
 
 func describe(typ DType, count, bytes int64) string {
 	return fmt.Sprintf("%s x %d (%d B)", typ, count, bytes)
@@ -188,19 +197,25 @@ func (m *memory) setLifetime() {
 	}
 }
 
-// retry calls alloc, and once more after giving back what nobody can reach where memory is short.
-func (t *Thread) retry(ctx driver.Context, alloc func(driver.Driver) error) error {
-	err := t.call(ctx, alloc)
-	if e, ok := err.(*Error); !ok || e.Code != ErrMemoryAllocation {
+// retry calls create, and once more after giving back what nobody can reach where memory, streams
+// or events are short. The second call takes no time of a virtual clock: it must not show when
+// garbage was collected.
+func (t *Thread) retry(ctx driver.Context, create func(driver.Driver) error) error {
+	err := t.call(ctx, create)
+	e, ok := err.(*Error)
+	if !ok || e.Code != ErrMemoryAllocation && e.Code != driver.CodeResourceStream && e.Code != driver.CodeResourceEvent {
 		return err
 	}
 	t.s.collectGarbage()
 	return t.call(ctx, func(d driver.Driver) error {
-		t.s.exec.Flush()
-		if err := d.SetCurrentContext(ctx); err != nil {
-			return err
-		}
-		return alloc(d)
+		return t.s.exec.Again(func() error {
+			if ctx != 0 {
+				if err := d.SetCurrentContext(ctx); err != nil {
+					return err
+				}
+			}
+			return create(d)
+		})
 	})
 }
 
@@ -208,15 +223,14 @@ func (t *Thread) retry(ctx driver.Context, alloc func(driver.Driver) error) erro
 // the collection that found them; the second collection waits for the first one's queue.
 func (s *Session) collectGarbage() {
 	done := make(chan struct{})
-	mark := new(struct{ b [16]byte })
+	mark := new([64]byte)
 	runtime.AddCleanup(mark, func(ch chan struct{}) { close(ch) }, done)
-	mark = nil
 	for range 2 {
 		runtime.GC()
 	}
 	select {
 	case <-done:
-	default:
+	case <-time.After(time.Second): // the runtime's goroutine has no time
 	}
 }
 
@@ -345,7 +359,13 @@ func (m *memory) settle(t *Thread, writesOnly bool) error {
 			continue
 		}
 		ticket := u.st.queued
-		if err := t.wait(&executor.Target{Kind: executor.WaitStream, Context: u.st.ctx, Stream: u.st.h, Timeout: -1, KeepFaults: true}); err != nil {
+		u.st.pins.Add(1)
+		left, err := t.s.unfinished(t, []*streamState{u.st}, nil) // at no cost: it may be gone
+		if err == nil && left != nil {
+			err = t.wait(&executor.Target{Kind: executor.WaitStream, Context: u.st.ctx, Stream: u.st.h, Timeout: -1, KeepFaults: true})
+		}
+		u.st.pins.Add(-1)
+		if err != nil {
 			return err
 		}
 		u.st.known(ticket)
@@ -360,7 +380,7 @@ func (b *Buffer) pendingError(write bool) error {
 		if write {
 			last = u.ticket
 		}
-		if last > u.st.synced {
+		if last > u.st.synced && !u.st.held {
 			verb := "reads"
 			if u.write > u.st.synced {
 				verb = "writes"

@@ -1,6 +1,8 @@
 package npu
 
 import (
+	"errors"
+	"fmt"
 	"runtime"
 	"time"
 
@@ -16,11 +18,13 @@ type Context struct {
 	dev   *Device
 	res   *resource
 	deflt *Stream
+	stop  *stopping
 }
 
 func newContext(dev *Device, h driver.Context, res *resource) *Context {
 	c := &Context{h: h, dev: dev, res: res}
-	st := &streamState{ctx: h}
+	st := &streamState{ctx: h, stop: new(stopping)}
+	c.stop = st.stop
 	c.deflt = &Stream{ctx: c, res: &resource{kind: "default stream", session: res.session, parent: res}, state: st}
 	res.stream = st
 	return c
@@ -33,7 +37,7 @@ func (dev *Device) CreateContext(t *Thread) (*Context, error) {
 		return nil, err
 	}
 	var h driver.Context
-	err := t.call(0, func(d driver.Driver) (err error) {
+	err := t.retry(0, func(d driver.Driver) (err error) {
 		h, err = d.CreateContext(dev.id)
 		return err
 	})
@@ -44,8 +48,11 @@ func (dev *Device) CreateContext(t *Thread) (*Context, error) {
 		return d.DestroyContext(h)
 	}})
 	c := newContext(dev, h, res)
-	res.before = func(t *Thread) error { return synchronizeState(t, res.stream, -1) }
-	res.idle = res.stream.idle
+	res.idle = func(d driver.Driver) bool {
+		dev.s.mu.Lock()
+		defer dev.s.mu.Unlock()
+		return len(res.children) == 0 && res.stream.idle(d)
+	}
 	runtime.AddCleanup(c, (*resource).collect, res)
 	t.setCurrent(c)
 	return c, nil
@@ -78,7 +85,7 @@ func (c *Context) Synchronize(t *Thread, timeout time.Duration) error {
 	if err := c.res.check(); err != nil {
 		return err
 	}
-	return t.s.synchronizeAll(t, c.res, timeout)
+	return t.s.synchronizeAll(t, c.res, timeout, false)
 }
 
 // Options names the options of a context, with the vendor's numbers.
@@ -128,6 +135,11 @@ func (c *Context) Option(t *Thread, name string) (int64, error) {
 		v, err = d.ContextOption(opt)
 		return err
 	})
+	var e *Error
+	if errors.As(err, &e) && e.Code == driver.CodeOptionNotSet {
+		e.Detail = fmt.Sprintf("option %q was never set in this context", name)
+		e.Hint = "set it first with ctx:set_option"
+	}
 	return v, err
 }
 

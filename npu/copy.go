@@ -90,6 +90,8 @@ func Copy(t *Thread, dst, src *Buffer) error {
 	}
 	if dst.data != nil && src.data != nil {
 		copy(dst.data, src.data)
+		runtime.KeepAlive(dst)
+		runtime.KeepAlive(src)
 		return nil
 	}
 	dev := dst.root.dev

@@ -176,7 +176,7 @@ func (dev *Device) Synchronize(t *Thread, timeout time.Duration) error {
 	if err := dev.check(); err != nil {
 		return err
 	}
-	return t.s.synchronizeAll(t, dev.res, timeout)
+	return t.s.synchronizeAll(t, dev.res, timeout, false)
 }
 
 // Close closes everything on the device, contexts and memory included, and resets it. A later

@@ -66,6 +66,15 @@ func own(err error) error {
 	if errors.As(err, &p) {
 		return err
 	}
+	if _, one := err.(*Error); !one {
+		if j, ok := err.(interface{ Unwrap() []error }); ok {
+			var all []error
+			for _, e := range j.Unwrap() {
+				all = append(all, own(e))
+			}
+			return errors.Join(all...)
+		}
+	}
 	var e *Error
 	if errors.As(err, &e) {
 		c := *e

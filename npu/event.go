@@ -33,7 +33,7 @@ func (c *Context) CreateEvent(t *Thread, timing bool) (*Event, error) {
 		flags |= driver.EventTiming
 	}
 	var h driver.Event
-	err := t.call(c.h, func(d driver.Driver) (err error) {
+	err := t.retry(c.h, func(d driver.Driver) (err error) {
 		h, err = d.CreateEvent(flags)
 		return err
 	})
@@ -75,8 +75,14 @@ func (e *Event) Synchronize(t *Thread, timeout time.Duration) error {
 	src, ticket := e.src, e.ticket
 	err := t.wait(&executor.Target{Kind: executor.WaitEvent, Context: e.ctx.h, Event: e.h,
 		Stream: src.h, StreamContext: src.ctx, Timeout: timeout})
+	runtime.KeepAlive(e) // garbage collection must not destroy it under the wait
 	if finished(err) {
 		src.known(ticket)
+	}
+	if err == nil {
+		t.s.mu.Lock()
+		err, src.fault = src.fault, nil // of a stream that garbage collection took
+		t.s.mu.Unlock()
 	}
 	return err
 }

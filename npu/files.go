@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"runtime"
 
 	"npulua/npu/internal/dtype"
 	"npulua/npu/internal/hostfile"
@@ -16,7 +17,7 @@ func fileError(err error) error {
 		return nil
 	}
 	if errors.Is(err, hostfile.ErrFormat) {
-		return errorf(ErrParseFile, "%v", err)
+		return hinted(errorf(ErrParseFile, "%v", err), "the file is damaged, or not of the kind that is read here")
 	}
 	e := errorf(ErrInvalidFile, "%v", err)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -86,7 +87,9 @@ func (b *Buffer) SaveNPY(path string) error {
 	if shape == nil {
 		shape = []int{int(b.count)}
 	}
-	return writeError(hostfile.WriteNPY(path, hostfile.Array{Type: b.typ, Shape: shape, Data: data}))
+	err = hostfile.WriteNPY(path, hostfile.Array{Type: b.typ, Shape: shape, Data: data})
+	runtime.KeepAlive(b)
+	return writeError(err)
 }
 
 // SaveImage writes a host buffer of uint8 as the kind of picture that the ending of path names:
@@ -105,7 +108,9 @@ func (b *Buffer) SaveImage(path string, height, width, channels int64) error {
 	if height < 1 || width < 1 || height > b.count || width > b.count || height*width*channels != b.count {
 		return errorf(ErrParamInvalid, "%d x %d x %d is not the buffer's %d elements", height, width, channels, b.count)
 	}
-	return writeError(hostfile.WriteImage(path, hostfile.Image{Height: int(height), Width: int(width), Channels: int(channels), Pix: data}))
+	err = hostfile.WriteImage(path, hostfile.Image{Height: int(height), Width: int(width), Channels: int(channels), Pix: data})
+	runtime.KeepAlive(b)
+	return writeError(err)
 }
 
 // writeError gives a failure to write a file its code.
@@ -113,7 +118,11 @@ func writeError(err error) error {
 	if err == nil {
 		return nil
 	}
-	return errorf(ErrWriteFile, "%v", err)
+	e := errorf(ErrWriteFile, "%v", err)
+	if errors.Is(err, hostfile.ErrFormat) {
+		e.Hint = "check the ending of the name, and what that kind of file can hold"
+	}
+	return e
 }
 
 // Reshape gives a host or device buffer the shape that files and SaveImage use. The product must be

@@ -2,6 +2,7 @@ package npu
 
 import (
 	"math"
+	"runtime"
 )
 
 // hostData is the memory of a host buffer that the host may touch now.
@@ -16,7 +17,8 @@ func (b *Buffer) hostData(write bool) ([]byte, error) {
 	return b.data, nil
 }
 
-// Data is the memory of a host buffer as bytes, little-endian, valid until it is closed.
+// Data is the memory of a host buffer as bytes, little-endian, valid until it is closed: keep b
+// reachable as long as you use it.
 // ErrParamInvalid for device memory, or while queued work writes it.
 func (b *Buffer) Data() ([]byte, error) { return b.hostData(false) }
 
@@ -29,7 +31,9 @@ func (b *Buffer) Element(i int64) (float64, error) {
 	if i < 0 || i >= b.count {
 		return 0, b.indexError(i)
 	}
-	return b.typ.Get(data, int(i)), nil
+	v := b.typ.Get(data, int(i))
+	runtime.KeepAlive(b) // pinned memory is not the collector's: it goes with the handle
+	return v, nil
 }
 
 // SetElement writes element i, from 0, of a host buffer: float types round, integer types refuse
@@ -46,6 +50,7 @@ func (b *Buffer) SetElement(i int64, v float64) error {
 		return errorf(ErrInvalidParam, "%s", msg)
 	}
 	b.typ.Put(data, int(i), v)
+	runtime.KeepAlive(b)
 	return nil
 }
 
@@ -73,6 +78,7 @@ func (b *Buffer) SetAll(n int64, next func(i int64) (float64, error)) error {
 		}
 		b.typ.Put(data, int(i), v)
 	}
+	runtime.KeepAlive(b)
 	return nil
 }
 
@@ -86,6 +92,7 @@ func (b *Buffer) SetBytes(raw string) error {
 		return errorf(ErrParamInvalid, "%d B of raw data for %d elements of %d B", len(raw), b.count, b.typ.Size())
 	}
 	copy(data, raw)
+	runtime.KeepAlive(b)
 	return nil
 }
 
@@ -102,6 +109,7 @@ func (b *Buffer) FillHost(v float64) error {
 	for n := b.typ.Size(); n < len(data); n *= 2 {
 		copy(data[n:], data[:n])
 	}
+	runtime.KeepAlive(b)
 	return nil
 }
 
@@ -121,6 +129,7 @@ func (b *Buffer) Sum() (float64, error) {
 		}
 		sum = t
 	})
+	runtime.KeepAlive(b)
 	if math.IsNaN(comp) || math.IsInf(comp, 0) {
 		return sum, nil // an infinity among the elements: the plain sum is right
 	}
@@ -137,6 +146,7 @@ func (b *Buffer) MinMax() (lo, hi float64, err error) {
 	b.typ.Each(data, func(v float64) {
 		lo, hi = min(lo, v), max(hi, v) // the built-ins keep NaN
 	})
+	runtime.KeepAlive(b)
 	return lo, hi, nil
 }
 
@@ -163,5 +173,7 @@ func Difference(a, b *Buffer, tolerance float64) (int64, error) {
 			return int64(i), nil
 		}
 	}
+	runtime.KeepAlive(a)
+	runtime.KeepAlive(b)
 	return -1, nil
 }

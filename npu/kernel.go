@@ -6,6 +6,7 @@ import (
 
 	"npulua/npu/internal/driver"
 	"npulua/npu/internal/dtype"
+	"npulua/npu/internal/executor"
 	"npulua/npu/sim/kernel"
 )
 
@@ -44,10 +45,12 @@ type Kernel struct {
 	last   driver.Kernel
 }
 
-// variant is a kernel made ready for a device and a binding of its type variables.
+// variant is a kernel made ready for a device and a binding of its type variables, and for the
+// thread that its host function runs on.
 type variant struct {
-	dev   *Device
-	types [4]DType
+	dev    *Device
+	caller *executor.Caller
+	types  [4]DType
 }
 
 // maxTypeVars bounds the type variables of a signature.
@@ -131,6 +134,9 @@ func (s *Stream) Launch(t *Thread, k *Kernel, blocks int64, args []Arg) error {
 		return errorf(ErrParamInvalid, "block dim must be 1 to %d, got %d", MaxBlocks, blocks)
 	}
 	v := variant{dev: s.ctx.dev}
+	if k.opts.Sim != nil {
+		v.caller = t.c
+	}
 	if err := k.bind(s, t, args, &v); err != nil {
 		return err
 	}

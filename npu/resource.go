@@ -1,6 +1,7 @@
 package npu
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -19,10 +20,11 @@ type resource struct {
 	created  Site
 	closed   bool
 	closedAt Site
-	closedBy string       // "": close; else the parent that took it along, "context"
-	scope    *scope       // the scope that will close it
-	stream   *streamState // of a stream, or the default stream of a context
-	explicit bool         // made by a call of the program, not along with something else
+	closedBy string         // "": close; else the parent that took it along, "context"
+	scope    *scope         // the scope that will close it
+	stream   *streamState   // of a stream, or the default stream of a context
+	orphans  []*streamState // streams below it that garbage collection took
+	explicit bool           // made by a call of the program, not along with something else
 
 	// destroy gives the driver's object back. It runs on the executor's thread with ctx current
 	// where that is not zero. nil: nothing to give back.
@@ -72,35 +74,61 @@ func (r *resource) closedError() *Error {
 	return hinted(errorf(ErrInvalidHandle, "%s %s", r.kind, where), "create a new one, or close it later")
 }
 
-// close destroys r after its children, newest first. It goes on after an error and returns the
-// first.
+// close destroys r after its children, newest first. It goes on after an error and joins all.
 func (r *resource) close(t *Thread, by string, force bool) error {
 	s := r.session
 	s.mu.Lock()
-	if r.closed {
-		s.mu.Unlock()
+	closed, children := r.closed, slices.Clone(r.children)
+	s.mu.Unlock()
+	if closed {
 		return nil
 	}
-	children := slices.Clone(r.children)
-	s.mu.Unlock()
-
-	var first error
-	keep := func(err error) {
-		if first == nil {
-			first = err
-		}
+	if t.c.Inside() {
+		return insideError()
 	}
-	if r.before != nil && !force {
-		keep(r.before(t))
+	// What closes along with its parent takes no time of its own: how much is left of it depends on
+	// when garbage was collected.
+	along := by != "" && by != "scope" && by != "session"
+	var errs []error
+	if !force && r.before != nil {
+		errs = append(errs, r.before(t))
+	}
+	if !force && !along && (r.stream != nil || len(children) > 0) {
+		errs = append(errs, s.synchronizeAll(t, r, -1, true))
 	}
 	for _, c := range slices.Backward(children) {
-		keep(c.close(t, r.kind, force))
+		errs = append(errs, c.close(t, r.kind, force))
 	}
 	s.forget(r, t.Site, by)
 	if r.destroy != nil {
-		keep(t.c.Call(r.ctx, func(d driver.Driver) error { return r.destroy(d, force) }))
+		errs = append(errs, t.call(r.ctx, func(d driver.Driver) error {
+			if along {
+				return s.exec.Untimed(func() error { return r.destroy(d, force) })
+			}
+			return r.destroy(d, force)
+		}))
 	}
-	return own(first)
+	if st := r.stream; st != nil {
+		st.known(st.queued) // the driver has nothing of it any more
+		if force {
+			_ = t.call(0, func(driver.Driver) error {
+				s.exec.Deferred(st.ctx, st.h) // a default context comes again under the same name
+				return nil
+			})
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// tellLater keeps a fault for the session's Close, because the call that found it returns another
+// error.
+func (s *Session) tellLater(err error) {
+	if err == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.untold = append(s.untold, err)
 }
 
 // forget marks r closed and takes it off its parent.
@@ -113,8 +141,11 @@ func (s *Session) forget(r *resource, at Site, by string) {
 	r.closed, r.closedAt, r.closedBy = true, at, by
 	s.live[r.kind]--
 	if p := r.parent; p != nil {
-		if i := slices.Index(p.children, r); i >= 0 {
-			p.children = slices.Delete(p.children, i, i+1)
+		for i := len(p.children) - 1; i >= 0; i-- { // mostly the newest
+			if p.children[i] == r {
+				p.children = slices.Delete(p.children, i, i+1)
+				break
+			}
 		}
 	}
 }
@@ -135,7 +166,7 @@ func (r *resource) collect() {
 		c.collect()
 	}
 	s.exec.Release(func(d driver.Driver) bool {
-		if r.idle != nil && !r.idle(d) {
+		if r.stream != nil && r.stream.pins.Load() > 0 || r.idle != nil && !r.idle(d) {
 			return false
 		}
 		s.mu.Lock()
@@ -145,10 +176,18 @@ func (r *resource) collect() {
 			return true
 		}
 		s.forget(r, 0, "")
+		if r.ctx != 0 && d.SetCurrentContext(r.ctx) != nil {
+			return true // its context went first and took it along
+		}
+		if st := r.stream; st != nil && r.parent != nil {
+			fault := own(s.exec.Fault(st.ctx, st.h))
+			s.mu.Lock()
+			st.fault = fault
+			r.parent.orphans = append(append(r.parent.orphans, r.orphans...), st)
+			r.orphans = nil
+			s.mu.Unlock()
+		}
 		if r.destroy != nil {
-			if r.ctx != 0 && d.SetCurrentContext(r.ctx) != nil {
-				return true // its context went first and took it along
-			}
 			_ = r.destroy(d, false) // nobody is left to tell
 		}
 		return true

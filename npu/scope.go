@@ -1,6 +1,9 @@
 package npu
 
-import "slices"
+import (
+	"errors"
+	"slices"
+)
 
 // scope owns what its thread creates while it is open.
 type scope struct {
@@ -9,7 +12,7 @@ type scope struct {
 }
 
 // Scope calls fn and then closes, newest first, what t created in it and did not keep, also after
-// an error or a panic of fn. It returns the error of fn, or else the first error of closing.
+// an error or a panic of fn. It returns the error of fn, or else the errors of closing.
 func (t *Thread) Scope(fn func() error) (err error) {
 	sc := &scope{outer: t.scope}
 	t.scope = sc
@@ -17,22 +20,21 @@ func (t *Thread) Scope(fn func() error) (err error) {
 		t.scope = sc.outer
 		if e := sc.close(t); err == nil {
 			err = e
+		} else {
+			t.s.tellLater(e)
 		}
 	}()
 	return fn()
 }
 
 func (sc *scope) close(t *Thread) error {
-	var first error
+	var errs []error
 	for _, r := range slices.Backward(sc.created) {
-		if r.scope != sc {
-			continue
-		}
-		if err := r.close(t, "scope", false); first == nil {
-			first = err
+		if r.scope == sc {
+			errs = append(errs, r.close(t, "scope", false))
 		}
 	}
-	return first
+	return errors.Join(errs...)
 }
 
 // keep hands r to the scope around the innermost one, or to nobody where there is none.

@@ -33,16 +33,20 @@ type Session struct {
 	peers  driver.Peers
 	count  int // visible devices
 
+	unwatch func() bool // stops watching the context of Open
+
 	mu      sync.Mutex
 	root    *resource
 	live    map[string]int // open handles by kind
 	leaked  []Leak         // found by garbage collection
+	untold  []error        // faults for Close: the call that found them returned another error
 	devices map[int]*Device
 	closing bool
 	ended   bool
 }
 
-// Open starts a backend. ctx interrupts the waits of the main thread. Close ends it.
+// Open starts a backend. When ctx is done, waits of the main thread end and queued commands are
+// dropped. Close ends the session.
 func Open(ctx context.Context, opts Options) (*Session, error) {
 	d, info, err := openBackend(opts)
 	if err != nil {
@@ -55,6 +59,7 @@ func Open(ctx context.Context, opts Options) (*Session, error) {
 		info: info, opts: opts, drv: d, live: make(map[string]int), devices: make(map[int]*Device),
 		root: &resource{kind: "session"},
 	}
+	s.root.session = s
 	s.prober, _ = d.(driver.Prober)
 	s.loader, _ = d.(driver.Loader)
 	s.peers, _ = d.(driver.Peers)
@@ -63,6 +68,7 @@ func Open(ctx context.Context, opts Options) (*Session, error) {
 	}
 	s.exec = executor.New(d, executor.Options{Wall: opts.Wall})
 	s.main = s.NewThread(ctx)
+	s.unwatch = context.AfterFunc(ctx, s.exec.Abort)
 	return s, nil
 }
 
@@ -86,7 +92,8 @@ func (s *Session) Where(site Site) string {
 // Close waits for all queued work, destroys what is left in reverse order of creation, resets the
 // devices and ends the runtime. It returns the faults that nobody has been told. With force
 // nothing is waited for: queued work is dropped, for a program that was interrupted. Only the
-// goroutine of the main thread may call it; further calls do nothing.
+// goroutine of the main thread may call it, and the other threads should have ended: callbacks of theirs
+// that have not run fail. Further calls do nothing.
 func (s *Session) Close(force bool) error {
 	s.mu.Lock()
 	if s.ended {
@@ -95,8 +102,13 @@ func (s *Session) Close(force bool) error {
 	}
 	s.closing, s.ended = true, true
 	s.mu.Unlock()
+	s.unwatch()
 	t := s.main
+	s.exec.Last(t.c)
 	err := s.root.closeChildren(t, force)
+	if !force {
+		err = errors.Join(append(s.untold, err)...)
+	}
 	if e := t.c.Call(0, func(d driver.Driver) error { return d.Finalize() }); err == nil {
 		err = own(e)
 	}
@@ -113,8 +125,15 @@ func (s *Session) Close(force bool) error {
 // closeChildren closes everything below the session and joins the errors.
 func (r *resource) closeChildren(t *Thread, force bool) error {
 	var errs []error
-	for len(r.children) > 0 {
-		c := r.children[len(r.children)-1]
+	for {
+		r.session.mu.Lock()
+		n := len(r.children)
+		if n == 0 {
+			r.session.mu.Unlock()
+			break
+		}
+		c := r.children[n-1]
+		r.session.mu.Unlock()
 		if err := c.close(t, "session", force); err != nil {
 			errs = append(errs, err)
 		}

@@ -2,8 +2,9 @@ package npu
 
 import (
 	"errors"
-	"math"
+	"fmt"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"npulua/npu/internal/driver"
@@ -28,6 +29,25 @@ type streamState struct {
 	queued uint64        // commands submitted
 	synced uint64        // commands that the host knows to be done
 	after  []dependency  // what waits for events bring along
+	stop   *stopping     // of the context
+	held   bool          // a callback runs: nothing of the stream does meanwhile
+	pins   atomic.Int32  // waits under way: garbage collection must not take it
+	fault  error         // what its work left when garbage collection took it; under session.mu
+}
+
+// stopping is what the streams of one context share where a failed command stops them all: every
+// wait returns the fault then, but closing does not tell it once more.
+type stopping struct {
+	on   bool
+	told *Error
+}
+
+// unlessTold is err, or nil where it is the same fault as told.
+func unlessTold(err error, told *Error) error {
+	if e, ok := err.(*Error); ok && told != nil && e.Code == told.Code && e.Site == told.Site {
+		return nil
+	}
+	return err
 }
 
 // dependency says: once this stream is done up to own, src is done up to done.
@@ -56,8 +76,8 @@ func (c *Context) CreateStream(t *Thread, opts StreamOptions) (*Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	st := &streamState{ctx: c.h}
-	err = t.call(c.h, func(d driver.Driver) (err error) {
+	st := &streamState{ctx: c.h, stop: c.stop}
+	err = t.retry(c.h, func(d driver.Driver) (err error) {
 		st.h, err = d.CreateStream(driver.StreamConfig{Priority: opts.Priority})
 		if err != nil || opts.Failure == "" {
 			return err
@@ -70,11 +90,13 @@ func (c *Context) CreateStream(t *Thread, opts StreamOptions) (*Stream, error) {
 	if err != nil {
 		return nil, err
 	}
+	if mode == driver.StopOnFailure {
+		c.stop.on = true
+	}
 	h := st.h
 	res := t.s.adopt(t, &resource{kind: "stream", parent: c.res, explicit: true, ctx: c.h, stream: st, destroy: func(d driver.Driver, force bool) error {
 		return d.DestroyStream(h, force)
 	}})
-	res.before = func(t *Thread) error { return synchronizeState(t, st, -1) }
 	res.idle = st.idle
 	s := &Stream{ctx: c, res: res, state: st, priority: opts.Priority}
 	runtime.AddCleanup(s, (*resource).collect, res)
@@ -288,6 +310,8 @@ func (s *Stream) Callback(t *Thread, fn func() error) error {
 	c.Func = func() error {
 		return e.Upcall(caller, func() error {
 			st.known(ticket) // all before it is done
+			st.held = true   // and nothing after it has begun
+			defer func() { st.held = false }()
 			return fn()
 		})
 	}
@@ -301,16 +325,29 @@ func (s *Stream) Synchronize(t *Thread, timeout time.Duration) error {
 	if err := s.check(); err != nil {
 		return err
 	}
-	return synchronizeState(t, s.state, timeout)
+	err := synchronizeState(t, s.state, timeout)
+	runtime.KeepAlive(s) // its faults are the caller's
+	return err
 }
 
 func synchronizeState(t *Thread, st *streamState, timeout time.Duration) error {
 	ticket := st.queued
 	err := t.wait(&executor.Target{Kind: executor.WaitStream, Context: st.ctx, Stream: st.h, Timeout: timeout})
 	if finished(err) {
-		st.known(ticket)
+		st.learn(ticket, err, nil)
 	}
 	return err
+}
+
+// learn notes that st is done up to ticket, and gives the fault of its work to add.
+func (st *streamState) learn(ticket uint64, fault error, add func(*streamState, error)) {
+	st.known(ticket)
+	if e, ok := fault.(*Error); ok && st.stop.on && st.stop.told == nil {
+		st.stop.told = e
+	}
+	if add != nil {
+		add(st, fault)
+	}
 }
 
 // finished reports whether a wait came to its end, with or without a fault.
@@ -340,13 +377,32 @@ func (s *Stream) Close(t *Thread) error {
 	return s.res.close(t, "", false)
 }
 
-// synchronizeAll waits for every stream below r and returns the first fault.
-func (s *Session) synchronizeAll(t *Thread, r *resource, timeout time.Duration) error {
+// synchronizeAll waits for every stream below r and joins their faults; with closing it leaves out
+// those that were told before. Streams that were dropped count, whether garbage collection has taken
+// them or not, and take no time of their own.
+func (s *Session) synchronizeAll(t *Thread, r *resource, timeout time.Duration, closing bool) error {
 	var states []*streamState
+	told := make(map[*stopping]*Error)
+	var errs []error
+	add := func(st *streamState, err error) {
+		if closing {
+			err = unlessTold(err, told[st.stop])
+		}
+		for _, other := range errs { // a context that stopped says so of every stream
+			if e, ok := other.(*Error); ok && e.Site != 0 {
+				err = unlessTold(err, e)
+			}
+		}
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
 	var walk func(r *resource)
 	walk = func(r *resource) {
-		if r.stream != nil {
-			states = append(states, r.stream)
+		if st := r.stream; st != nil {
+			st.pins.Add(1)
+			told[st.stop] = st.stop.told
+			states = append(states, st)
 		}
 		for _, c := range r.children {
 			walk(c)
@@ -355,35 +411,92 @@ func (s *Session) synchronizeAll(t *Thread, r *resource, timeout time.Duration) 
 	s.mu.Lock()
 	walk(r)
 	s.mu.Unlock()
+	defer func(all []*streamState) {
+		for _, st := range all {
+			st.pins.Add(-1)
+		}
+	}(states)
 
-	var deadline time.Duration
-	if timeout >= 0 {
-		now, err := t.Now()
-		if err != nil {
-			return err
-		}
-		if deadline = now + timeout; deadline < now {
-			deadline = math.MaxInt64
-		}
+	begin, err := t.Now()
+	if err != nil {
+		return err
 	}
-	var first error
-	for _, st := range states {
+	for len(states) > 0 {
 		left := time.Duration(-1)
 		if timeout >= 0 {
 			now, err := t.Now()
 			if err != nil {
 				return err
 			}
-			left = max(deadline-now, 0)
+			left = max(timeout-(now-begin), 0)
 		}
-		if err := synchronizeState(t, st, left); err != nil {
-			if !finished(err) {
-				return err
+		st := states[0]
+		err := synchronizeState(t, st, left)
+		if !finished(err) {
+			if e, ok := err.(*Error); ok {
+				e.Detail = fmt.Sprintf("not done after %v", timeout) // of them all
 			}
-			if first == nil {
-				first = err
-			}
+			errs = append(errs, err)
+			break
+		}
+		add(st, err)
+		if states, err = s.unfinished(t, states[1:], add); err != nil {
+			return err
 		}
 	}
-	return first
+	s.adopted(r, add)
+	return errors.Join(errs...)
+}
+
+// unfinished is what of states has work left. The others are done: add gets their faults; with nil
+// the faults stay.
+func (s *Session) unfinished(t *Thread, states []*streamState, add func(*streamState, error)) ([]*streamState, error) {
+	if len(states) == 0 {
+		return nil, nil
+	}
+	var left []*streamState
+	err := t.call(0, func(d driver.Driver) error {
+		return s.exec.Untimed(func() error {
+			for _, st := range states {
+				gone := d.SetCurrentContext(st.ctx) != nil
+				done := gone
+				if !gone {
+					var err error
+					done, err = d.QueryStream(st.h)
+					gone = err != nil
+				}
+				switch {
+				case gone: // garbage collection took it
+				case done && add == nil:
+					st.known(st.queued)
+				case done:
+					st.learn(st.queued, own(s.exec.Fault(st.ctx, st.h)), add)
+				default:
+					left = append(left, st)
+				}
+			}
+			return nil
+		})
+	})
+	return left, err
+}
+
+// adopted takes the orphans below r.
+func (s *Session) adopted(r *resource, add func(*streamState, error)) {
+	var list []*streamState
+	var walk func(r *resource)
+	walk = func(r *resource) {
+		list = append(list, r.orphans...)
+		r.orphans = nil
+		for _, c := range r.children {
+			walk(c)
+		}
+	}
+	s.mu.Lock()
+	walk(r)
+	s.mu.Unlock()
+	for _, st := range list {
+		st.learn(st.queued, st.fault, add)
+		st.fault = nil
+	}
 }

@@ -18,8 +18,6 @@ type Thread struct {
 	c       *executor.Caller
 	history []*Context // contexts that were current, the last one is now
 	scope   *scope
-	args    []Arg           // scratch for launches
-	target  executor.Target // scratch for waits
 }
 
 // NewThread registers a thread of control without current context. ctx interrupts its waits.

@@ -64,10 +64,10 @@ func (s Script) Help() string {
 	return strings.Join(lines, "\n")
 }
 
-// Summary is the first line of Help.
+// Summary is the first line of Help, without the name that it starts with.
 func (s Script) Summary() string {
 	first, _, _ := strings.Cut(s.Help(), "\n")
-	return first
+	return strings.TrimPrefix(first, s.Name+": ")
 }
 
 // Data holds the sample files that scripts read as "sample:NAME".

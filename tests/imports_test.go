@@ -13,16 +13,17 @@ var allowed = map[string][]string{
 	"npulua/cmd/npulua":              {"npulua/luabind", "npulua/npu", "npulua/scripts", "github.com/spf13/pflag", "golang.org/x/term"},
 	"npulua/scripts":                 {},
 	"npulua/luabind":                 {"npulua/npu", "github.com/yuin/gopher-lua", "github.com/yuin/gopher-lua/parse"},
-	"npulua/npu":                     {"npulua/npu/internal/driver", "npulua/npu/internal/dtype", "npulua/npu/internal/executor", "npulua/npu/internal/hostfile", "npulua/npu/null", "npulua/npu/sim", "npulua/npu/sim/kernel"},
+	"npulua/npu":                     {"npulua/npu/internal/driver", "npulua/npu/internal/dtype", "npulua/npu/internal/executor", "npulua/npu/internal/hostfile", "npulua/npu/null", "npulua/npu/sim", "npulua/npu/sim/kernel", "golang.org/x/sys/unix"},
 	"npulua/npu/sim":                 {"npulua/npu/internal/driver", "npulua/npu/internal/dtype", "npulua/npu/sim/kernel", "golang.org/x/sys/unix"},
 	"npulua/npu/sim/kernel":          {"npulua/npu/internal/dtype", "gonum.org/v1/gonum/blas", "gonum.org/v1/gonum/blas/gonum"},
 	"npulua/npu/null":                {"npulua/npu/internal/driver"},
 	"npulua/npu/internal/driver":     {"npulua/npu/internal/dtype"},
 	"npulua/npu/internal/drivertest": {"npulua/npu/internal/driver", "npulua/npu/internal/dtype"},
 	"npulua/npu/internal/dtype":      {"github.com/x448/float16"},
-	"npulua/npu/internal/executor":   {"npulua/npu/internal/driver"},
+	"npulua/npu/internal/executor":   {"npulua/npu/internal/driver", "golang.org/x/sys/unix"},
 	"npulua/npu/internal/hostfile":   {"npulua/npu/internal/dtype"},
 	"npulua/tests":                   {},
+	"npulua/tests/bench":             {},
 }
 
 func TestImports(t *testing.T) {

@@ -2,6 +2,7 @@
 package tests
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -59,9 +60,22 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"json":   checkJSON,
 			"status": runStatus,
 		},
 	})
+}
+
+// checkJSON is the command `json FILE`: the file, or stdout of the last program, holds one JSON
+// document and nothing else.
+func checkJSON(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: json FILE")
+	}
+	var v any
+	if err := json.Unmarshal([]byte(ts.ReadFile(args[0])), &v); err != nil {
+		ts.Fatalf("%s: %v", args[0], err)
+	}
 }
 
 // runStatus is the command `status N program [args]`: it runs a program and checks its exit status.

@@ -94,21 +94,30 @@ func (p *program) execute(o *options, embedded *source) int {
 		Exit: func(code int) { os.Exit(p.finish(ctx, in, o, nil, code)) },
 	})
 	if err != nil {
-		fmt.Fprintf(p.stderr, "npulua: %v\n", err)
-		var e *npu.Error
-		if errors.As(err, &e) && e.Hint != "" {
-			fmt.Fprintf(p.stderr, "  hint: %s\n", e.Hint)
-		}
-		if errors.Is(err, npu.ErrInvalidParam) {
-			return exitUsage
-		}
-		return exitError
+		return p.cannotOpen(err)
 	}
 	if notice := in.Session().Info().Notice; notice != "" {
 		fmt.Fprintf(p.stderr, "npulua: %s\n", notice)
 	}
 	err = p.runChunks(in, o, script, embedded)
 	return p.finish(ctx, in, o, err, exitStatus(ctx, err))
+}
+
+// cannotOpen reports why there is no session: an option that cannot be meant, or the backend.
+func (p *program) cannotOpen(err error) int {
+	var e *npu.Error
+	if !errors.As(err, &e) {
+		fmt.Fprintf(p.stderr, "npulua: %v\n", err)
+		return exitError
+	}
+	if e.Code == npu.ErrInvalidParam {
+		return p.usage(errors.New(e.Detail))
+	}
+	fmt.Fprintf(p.stderr, "npulua: %v\n", err)
+	if e.Hint != "" {
+		fmt.Fprintf(p.stderr, "  hint: %s\n", e.Hint)
+	}
+	return exitError
 }
 
 func (p *program) runChunks(in *luabind.Interp, o *options, script string, embedded *source) error {
@@ -136,25 +145,42 @@ func (p *program) runChunks(in *luabind.Interp, o *options, script string, embed
 // exitError where that is 0 and the teardown found a fault that nobody had been told.
 func (p *program) finish(ctx context.Context, in *luabind.Interp, o *options, err error, status int) int {
 	interrupted := ctx.Err() != nil
-	switch cause := context.Cause(ctx); {
-	case errors.Is(cause, errTimeout):
-		fmt.Fprintf(p.stderr, "npulua: timeout: the script ran longer than %v\n", o.timeout)
-	case interrupted:
-		fmt.Fprintf(p.stderr, "npulua: %v\n", cause)
-	}
-	if err != nil {
+	var internal *npu.PanicError
+	switch {
+	case interrupted && !errors.As(err, &internal):
+		p.reportInterrupt(ctx, o)
+		if trace := in.Traceback(err); trace != "" { // what it says is only that it was interrupted
+			fmt.Fprintln(p.stderr, trace)
+		}
+	case err != nil:
 		fmt.Fprintf(p.stderr, "npulua: %s\n", in.FormatError(err))
 	}
 	if o.leaks {
 		p.reportLeaks(in)
 	}
-	if closeErr := in.Close(interrupted); closeErr != nil && !interrupted {
+	closeErr := in.Close(interrupted)
+	switch {
+	case interrupted:
+	case ctx.Err() != nil: // while the end waited for queued work
+		p.reportInterrupt(ctx, o)
+		status = exitStatus(ctx, nil)
+	case closeErr != nil:
 		fmt.Fprintf(p.stderr, "npulua: at exit: %s\n", in.FormatError(closeErr))
 		if status == exitOK {
 			status = exitStatus(ctx, closeErr)
 		}
 	}
 	return status
+}
+
+// reportInterrupt says what ended the script from outside.
+func (p *program) reportInterrupt(ctx context.Context, o *options) {
+	cause := context.Cause(ctx)
+	if errors.Is(cause, errTimeout) {
+		fmt.Fprintf(p.stderr, "npulua: timeout: the script ran longer than %v\n", o.timeout)
+		return
+	}
+	fmt.Fprintf(p.stderr, "npulua: %v\n", cause)
 }
 
 func (p *program) reportLeaks(in *luabind.Interp) {

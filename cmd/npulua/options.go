@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -93,7 +94,7 @@ func newFlags(o *options) *pflag.FlagSet {
 	fs.BoolVarP(&o.help, "help", "h", false, "show this text")
 	o.session.Backend = "auto"
 	fs.Var(choiceFlag{&o.session.Backend, npu.BackendNames()}, "backend", "what runs the commands; null does nothing, to measure the way down")
-	fs.StringVar(&o.session.Sim, "sim", "", "simulate this part: 310p, 910b, 910_93 or a .json file, and how many, as in 310p:4")
+	fs.Var(textFlag{&o.session.Sim, "PROFILE[:COUNT]"}, "sim", "simulate this part: 310p, 910b, 910_93 or a .json file, and how many, as in 310p:4")
 	clock := "virtual"
 	fs.Var(clockFlag{&o.session.Wall, &clock}, "clock", "time of the simulator: virtual jumps to the next event, wall keeps real time")
 	fs.BoolVar(&o.session.Blocking, "blocking", false, "wait after every queued command, so that errors are raised at the call (also ASCEND_LAUNCH_BLOCKING=1)")
@@ -101,6 +102,19 @@ func newFlags(o *options) *pflag.FlagSet {
 	fs.Var(secondsFlag{&o.timeout}, "timeout", "end the script after SECONDS, with exit status 124")
 	return fs
 }
+
+// textFlag is any text; name stands for it in the help.
+type textFlag struct {
+	to   *string
+	name string
+}
+
+func (f textFlag) Set(s string) error {
+	*f.to = s
+	return nil
+}
+func (f textFlag) String() string { return *f.to }
+func (f textFlag) Type() string   { return f.name }
 
 // clockFlag sets whether time is real.
 type clockFlag struct {
@@ -122,7 +136,7 @@ func parseOptions(args []string) (*options, error) {
 	o := new(options)
 	fs := newFlags(o)
 	if err := fs.Parse(args); err != nil {
-		return nil, unknownFlag(fs, err)
+		return nil, flagError(fs, err)
 	}
 	o.args = fs.Args()
 	if fs.Changed("sim") {
@@ -140,8 +154,12 @@ func parseOptions(args []string) (*options, error) {
 	return o, nil
 }
 
-// unknownFlag adds the nearest flag to the parser's message.
-func unknownFlag(fs *pflag.FlagSet, err error) error {
+// flagError writes the parser's errors shorter, and adds the nearest option to an unknown one.
+func flagError(fs *pflag.FlagSet, err error) error {
+	var bad *pflag.InvalidValueError
+	if errors.As(err, &bad) {
+		return fmt.Errorf("--%s: %w", bad.GetFlag().Name, bad.Unwrap())
+	}
 	name, ok := strings.CutPrefix(err.Error(), "unknown flag: --")
 	if !ok {
 		return err
@@ -158,7 +176,8 @@ func helpText() string {
 		fmt.Fprintf(&b, "  npulua %s\n", c.usage)
 	}
 	b.WriteString("\nWithout a script the program is read from standard input; - does so by name.\n\nOptions:\n")
-	b.WriteString(newFlags(new(options)).FlagUsagesWrapped(100))
+	const choice = "[=true|false]" // nobody writes it
+	b.WriteString(strings.ReplaceAll(newFlags(new(options)).FlagUsagesWrapped(100), choice, strings.Repeat(" ", len(choice))))
 	b.WriteString("\nExit status: 0 success, 1 error, 2 usage, 70 defect of npulua, 124 timeout, 129 hangup,\n130 interrupted, 143 terminated, or what os.exit says.\n")
 	return b.String()
 }

@@ -109,7 +109,7 @@ func (d *Driver) startLaunch(t *task) {
 	k, c := t.kernel, &t.cmd
 	dev := t.s.ctx.dev
 	var cost kernel.Cost
-	t.launch, t.fault = d.bind(t)
+	t.fault = d.bind(t)
 	if t.fault == nil && k.own != nil {
 		t.fault = d.planOwn(t)
 		cost = t.launch.own.Cost
@@ -125,40 +125,48 @@ func (d *Driver) startLaunch(t *task) {
 }
 
 // bind finds the memory of the pointer arguments.
-func (d *Driver) bind(t *task) (*launch, error) {
+func (d *Driver) bind(t *task) error {
 	k, call := t.kernel, t.cmd.Op.Call()
-	words := t.cmd.Args
-	l := &launch{}
-	n := len(k.sig.Params)
-	l.own = kernel.Launch{Blocks: int(t.cmd.Blocks), Types: k.types, Args: make([]kernel.Arg, n), Elems: make([]int64, n)}
-	for i, p := range k.sig.Params {
-		typ := p.Type
-		if p.TypeVar != "" {
-			for j, v := range k.sig.TypeVars {
-				if v == p.TypeVar {
-					typ = k.types[j]
-				}
-			}
-		}
-		a := kernel.Arg{Type: typ, Word: words[0]}
-		words = words[1:]
-		if p.Pointer {
-			size := int64(words[0])
-			words = words[1:]
-			o, err := d.resolve(call, p.Name, driver.Ptr(a.Word), size)
-			if err != nil || size < 0 || o.pageable() {
-				return l, driver.Errorf(driver.CodeVectorException, call, "argument %q: %#x is no memory of %d B that the device can reach", p.Name, a.Word, size)
-			}
-			if dev := o.block.dev; dev != nil && dev != t.s.ctx.dev && !t.s.ctx.dev.peers[dev.id] {
-				return l, driver.Errorf(driver.CodeVectorException, call, "argument %q: device %d may not reach the memory of device %d", p.Name, t.s.ctx.dev.id, dev.id)
-			}
-			l.mem = append(l.mem, memArg{o, size})
-		} else {
-			l.mem = append(l.mem, memArg{})
-		}
-		l.own.Args[i] = a
+	if t.launch == nil {
+		t.launch = new(launch)
 	}
-	return l, nil
+	l := t.launch
+	l.own = kernel.Launch{Blocks: int(t.cmd.Blocks), Types: k.types, Args: l.own.Args[:0], Elems: l.own.Elems[:0]}
+	l.mem = l.mem[:0]
+	words := t.cmd.Args
+	for i := range k.sig.Params {
+		p := &k.sig.Params[i]
+		a := kernel.Arg{Type: k.typeOf(p), Word: words[0]}
+		words = words[1:]
+		var m memArg
+		if p.Pointer {
+			m.size = int64(words[0])
+			words = words[1:]
+			var err error
+			m.o, err = d.resolve(call, p.Name, driver.Ptr(a.Word), m.size)
+			if err != nil || m.size < 0 || m.o.pageable() {
+				return driver.Errorf(driver.CodeVectorException, call, "argument %q: %#x is no memory of %d B that the device can reach", p.Name, a.Word, m.size)
+			}
+			if dev := m.o.block.dev; dev != nil && dev != t.s.ctx.dev && !t.s.ctx.dev.peers[dev.id] {
+				return driver.Errorf(driver.CodeVectorException, call, "argument %q: device %d may not reach the memory of device %d", p.Name, t.s.ctx.dev.id, dev.id)
+			}
+		}
+		l.own.Args = append(l.own.Args, a)
+		l.mem = append(l.mem, m)
+	}
+	return nil
+}
+
+// typeOf is the type of a parameter, with type variables as they were bound.
+func (k *loadedKernel) typeOf(p *driver.Param) dtype.DType {
+	if p.TypeVar != "" {
+		for j, v := range k.sig.TypeVars {
+			if v == p.TypeVar {
+				return k.types[j]
+			}
+		}
+	}
+	return p.Type
 }
 
 // planOwn lets a kernel of ours say what it needs, and checks that the operands hold it.
@@ -168,7 +176,8 @@ func (d *Driver) planOwn(t *task) error {
 	if err := k.own.Plan(&l.own); err != nil {
 		return driver.Errorf(driver.CodeVectorException, call, "kernel %q: %v", k.own.Name, err)
 	}
-	for i, p := range k.sig.Params {
+	for i := range k.sig.Params {
+		p := &k.sig.Params[i]
 		if !p.Pointer {
 			continue
 		}
@@ -198,14 +207,14 @@ func (d *Driver) runLaunch(t *task) error {
 	if k.own == nil {
 		return runHost(t)
 	}
-	for i, p := range k.sig.Params {
-		if p.Pointer {
+	for i := range k.sig.Params {
+		if k.sig.Params[i].Pointer {
 			n := l.own.Elems[i] * int64(l.own.Args[i].Type.Size())
 			l.own.Args[i].Mem = l.mem[i].o.bytes(n, false)
 		}
 	}
 	if k.own.Block != nil {
-		parallel(l.own.Blocks, l.own.Cost.Flops+l.own.Cost.Bytes, func(block int) { k.own.Block(&l.own, block) })
+		parallel(&l.own, k.own.Block)
 	}
 	if k.own.Finish != nil {
 		k.own.Finish(&l.own)
@@ -229,13 +238,13 @@ func runHost(t *task) error {
 	return nil
 }
 
-// parallel calls fn for every block, on all CPUs where the work is worth it. A panic of fn is one
-// of the caller.
-func parallel(blocks int, work float64, fn func(block int)) {
-	workers := min(runtime.GOMAXPROCS(0), blocks)
-	if workers < 2 || work < parallelAbove {
-		for b := range blocks {
-			fn(b)
+// parallel calls block for every block, on all CPUs where the work is worth it. A panic of a block
+// is one of the caller.
+func parallel(l *kernel.Launch, block func(*kernel.Launch, int)) {
+	workers := min(runtime.GOMAXPROCS(0), l.Blocks)
+	if workers < 2 || l.Cost.Flops+l.Cost.Bytes < parallelAbove {
+		for b := range l.Blocks {
+			block(l, b)
 		}
 		return
 	}
@@ -248,8 +257,8 @@ func parallel(blocks int, work float64, fn func(block int)) {
 				failed.Store(&r)
 			}
 		}()
-		for b := next.Add(1) - 1; b < int64(blocks); b = next.Add(1) - 1 {
-			fn(int(b))
+		for b := next.Add(1) - 1; b < int64(l.Blocks); b = next.Add(1) - 1 {
+			block(l, int(b))
 		}
 	}
 	for range workers - 1 {

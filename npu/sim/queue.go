@@ -19,7 +19,7 @@ type task struct {
 	transfer transfer // of a copy
 	fill     operand  // of a fill
 	rec      *record  // of a record or wait
-	launch   *launch  // of a launch
+	launch   *launch  // of a launch; kept when the task is used again
 	kernel   *loadedKernel
 	fault    error // found when the work was planned; raised when it is done
 
@@ -41,7 +41,7 @@ func (d *Driver) newTask() *task {
 }
 
 func (d *Driver) recycle(t *task) {
-	*t = task{args: t.args[:0], next: d.freeTask}
+	*t = task{args: t.args[:0], launch: t.launch, next: d.freeTask}
 	d.freeTask = t
 }
 
@@ -264,7 +264,8 @@ func (d *Driver) effect(t *task) error {
 		return d.runLaunch(t)
 	case driver.OpHostFunc:
 		if err := c.Func(); err != nil {
-			return &driver.Error{Code: driver.CodeInternal, Call: c.Op.Call(), Detail: "the host function failed: " + err.Error(), Cause: err}
+			return &driver.Error{Code: driver.CodeInternal, Call: c.Op.Call(), Detail: "the host function failed: " + err.Error(),
+				Hint: "the commands after it still ran", Cause: err}
 		}
 	case driver.OpResetEvent:
 		if e := d.events[c.Event]; e != nil {

@@ -88,10 +88,11 @@ func TestErrorsTable(t *testing.T) {
 			t.Errorf("%s is %d and %d", c.Name(), int(c), int(other))
 		}
 		names[c.Name()] = c
-		for what, text := range map[string]string{"meaning": c.Meaning(), "hint": c.Hint()} {
-			if text == "" || text != strings.TrimSpace(text) || !strings.HasSuffix(text, ".") {
-				t.Errorf("%d: %s %q, want a sentence", int(c), what, text)
-			}
+		if text := c.Meaning(); text != strings.TrimSpace(text) || !strings.HasSuffix(text, ".") {
+			t.Errorf("%d: meaning %q, want a sentence", int(c), text)
+		}
+		if text := c.Hint(); text == "" || text != strings.TrimSpace(text) || strings.HasSuffix(text, ".") {
+			t.Errorf("%d: hint %q, want a phrase without full stop", int(c), text)
 		}
 	}
 }
@@ -147,7 +148,7 @@ func TestHintText(t *testing.T) {
 		err  Error
 		want string
 	}{
-		{Error{Code: CodeInvalidFile}, "Check path, existence, permissions."},
+		{Error{Code: CodeInvalidFile}, "check the path and its permissions"},
 		{Error{Code: CodeInvalidFile, Hint: "look twice"}, "look twice"},
 		{Error{Code: 123456}, ""},
 	}

@@ -24,11 +24,16 @@ func spinRounds(n int) int {
 	return n
 }
 
-// pause takes some tens of nanoseconds without touching memory that others write.
+// pause is round i of spinning: it takes some tens of nanoseconds without touching memory that others
+// write, and gives the CPU away now and then. What is answered at once is answered before that.
 //
 //go:noinline
-func pause() {
-	for i := 0; i < 24; i++ {
+func pause(i int) {
+	if i%64 == 63 {
+		yieldCPU()
+		return
+	}
+	for range 24 {
 	}
 }
 
@@ -48,6 +53,7 @@ type Caller struct {
 
 	parked atomic.Bool
 	wake   chan struct{}
+	closed atomic.Bool
 	action atomic.Pointer[action] // host function to run here, posted by the executor
 	inside bool                   // a host function is running on this caller
 }
@@ -67,10 +73,25 @@ func (e *Executor) NewCaller(ctx context.Context) *Caller {
 	return &Caller{e: e, ctx: ctx, spin: spinRounds(callerRounds), wake: make(chan struct{}, 1)}
 }
 
-// Close unregisters the caller.
+// Close unregisters the caller. Host functions that it queued and that have not begun fail.
 func (c *Caller) Close() {
+	if c.closed.Swap(true) {
+		return
+	}
+	if a := c.action.Swap(nil); a != nil {
+		a.end(errGone())
+	}
 	c.e.callers.Add(-1)
 	c.e.kick()
+}
+
+func errGone() error {
+	return driver.Errorf(driver.CodeInternal, driver.OpHostFunc.Call(), "the thread that queued the host function has ended")
+}
+
+// errEnded answers what comes after Executor.Close.
+func errEnded() error {
+	return driver.Errorf(driver.CodeUninitialized, "", "the session was closed")
 }
 
 // Inside reports whether a host function of a stream is running on this caller: it must not use
@@ -91,20 +112,21 @@ func (c *Caller) notify() {
 }
 
 // block returns once ready does: it spins, then parks, and meanwhile runs the host functions that
-// the executor posts. onCancel, where set, is called once when the context is done.
-func (c *Caller) block(ready func() bool, onCancel func()) {
+// the executor posts. onCancel, where set, is called once when the context is done. It reports
+// false where the executor ended instead.
+func (c *Caller) block(ready func() bool, onCancel func()) bool {
 	var cancelled <-chan struct{}
 	if onCancel != nil {
 		cancelled = c.ctx.Done()
 	}
 	for i := 0; !ready(); i++ {
-		if a := c.action.Swap(nil); a != nil {
+		if a := c.action.Load(); a != nil && c.action.CompareAndSwap(a, nil) {
 			c.run(a)
 			i = 0
 			continue
 		}
 		if i < c.spin {
-			pause()
+			pause(i)
 			continue
 		}
 		c.parked.Store(true)
@@ -114,10 +136,14 @@ func (c *Caller) block(ready func() bool, onCancel func()) {
 			case <-cancelled:
 				cancelled = nil
 				onCancel()
+			case <-c.e.ended:
+				c.parked.Store(false)
+				return ready()
 			}
 		}
 		c.parked.Store(false)
 	}
+	return true
 }
 
 // run runs a posted function and tells the executor, also where it panics.
@@ -128,13 +154,18 @@ func (c *Caller) run(a *action) {
 		if r := recover(); r != nil {
 			a.err = panicError(r)
 		}
-		a.done.Store(true)
-		select {
-		case a.wake <- struct{}{}:
-		default:
-		}
+		a.end(a.err)
 	}()
 	a.err = a.fn()
+}
+
+func (a *action) end(err error) {
+	a.err = err
+	a.done.Store(true)
+	select {
+	case a.wake <- struct{}{}:
+	default:
+	}
 }
 
 // Call runs fn on the executor's thread, in order with the commands published before, and returns
@@ -143,7 +174,9 @@ func (c *Caller) run(a *action) {
 func (c *Caller) Call(use driver.Context, fn func(driver.Driver) error) error {
 	c.fn, c.target, c.use = fn, nil, use
 	c.publish()
-	c.block(c.done.Load, nil)
+	if !c.block(c.done.Load, nil) {
+		return errEnded()
+	}
 	c.fn = nil
 	return c.err
 }
@@ -170,7 +203,7 @@ func (c *Caller) claim() (*slot, uint64) {
 func (c *Caller) claimFull() (*slot, uint64) {
 	c.e.fullWaits.Add(1)
 	c.e.setStarving(c, true)
-	c.block(func() bool { return !c.e.ring.full() }, nil)
+	c.block(c.e.ring.roomy, nil)
 	c.e.setStarving(c, false)
 	return c.e.ring.claim()
 }
@@ -211,10 +244,17 @@ func (e *Executor) Upcall(c *Caller, fn func() error) error {
 	if !c.action.CompareAndSwap(nil, a) {
 		return driver.Errorf(driver.CodeInternal, "aclrtLaunchHostFunc", "two host functions at once")
 	}
+	var alone <-chan struct{} // closed: c will not wait again
+	if e.last.Load() != c {
+		alone = e.alone
+	}
+	if c.closed.Load() && c.action.CompareAndSwap(a, nil) {
+		return errGone()
+	}
 	c.notify()
 	for i := 0; !a.done.Load(); i++ {
 		if i < c.spin {
-			pause()
+			pause(i)
 			continue
 		}
 		select {
@@ -222,6 +262,11 @@ func (e *Executor) Upcall(c *Caller, fn func() error) error {
 		case <-c.ctx.Done():
 			if c.action.CompareAndSwap(a, nil) {
 				return c.ctx.Err() // it never began
+			}
+			<-a.wake
+		case <-alone:
+			if c.action.CompareAndSwap(a, nil) {
+				return errGone()
 			}
 			<-a.wake
 		}
@@ -261,12 +306,17 @@ const (
 // the first fault of the stream or CodeStreamSyncTimeout or CodeEventSyncTimeout after
 // t.Timeout, and the context's error where that was cancelled. The work itself goes on.
 func (c *Caller) Wait(t *Target) error {
+	if c.ctx.Err() != nil {
+		return context.Cause(c.ctx)
+	}
 	c.fn, c.target, c.use = nil, t, t.Context
 	c.publish()
-	c.block(c.done.Load, func() {
+	if !c.block(c.done.Load, func() {
 		t.cancelled.Store(true)
 		c.e.kick()
-	})
+	}) {
+		return errEnded()
+	}
 	c.target = nil
 	if c.err == errCancelled {
 		return context.Cause(c.ctx)

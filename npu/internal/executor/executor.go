@@ -10,6 +10,7 @@ package executor
 import (
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -59,22 +60,32 @@ type Executor struct {
 	parked  atomic.Bool
 	wake    chan struct{}
 	closing atomic.Bool
+	aborted atomic.Bool
 	ended   chan struct{}
+	last    atomic.Pointer[Caller] // the only one that goes on; nil: all do
+	alone   chan struct{}          // closed once last is set
 
 	fullWaits atomic.Int64
 
 	mu       sync.Mutex
-	releases []func(driver.Driver) bool // posted by garbage collection; under mu
-	starving []*Caller                  // wait for a place in the ring; under mu
+	releases []release // posted by garbage collection; under mu
+	starving []*Caller // wait for a place in the ring; under mu
 	hasRel   atomic.Bool
 
 	// owned by the thread
 	current    driver.Context // current context of the thread; 0: not known
 	waiting    []*Caller
-	unreleased []func(driver.Driver) bool // to be tried again
+	unreleased []release // to be tried again
 	deferred   map[streamKey]*driver.Error
 	stats      Stats
 	poll       time.Duration
+}
+
+// release is something to give back, once the commands published before have reached the driver:
+// they may use it.
+type release struct {
+	fn    func(driver.Driver) bool
+	after uint64 // position in the ring
 }
 
 type streamKey struct {
@@ -91,7 +102,7 @@ func New(d driver.Driver, opts Options) *Executor {
 	}
 	e := &Executor{
 		d: d, ring: newRing(size), wall: opts.Wall, start: time.Now(), spin: spinRounds(executorRounds),
-		wake: make(chan struct{}, 1), ended: make(chan struct{}),
+		wake: make(chan struct{}, 1), ended: make(chan struct{}), alone: make(chan struct{}),
 		deferred: make(map[streamKey]*driver.Error), poll: pollFirst,
 	}
 	e.clock, _ = d.(driver.Clock)
@@ -109,12 +120,27 @@ func (e *Executor) Close() {
 	<-e.ended
 }
 
+// Last says that of all callers only c goes on, to tear down: time jumps when c waits, and host
+// functions of the others fail. Once.
+func (e *Executor) Last(c *Caller) {
+	e.last.Store(c)
+	close(e.alone)
+	e.kick()
+}
+
+// Abort drops the commands that are still in the ring, and those to come, for a program that was
+// interrupted. Calls and waits go on. It may be called from anywhere.
+func (e *Executor) Abort() {
+	e.aborted.Store(true)
+	e.kick()
+}
+
 // Release has fn run on the thread some time later, again after the next wait where it reports
 // false. It takes no time of a virtual clock, since it comes when garbage collection does. It
 // never blocks and may be called from anywhere.
 func (e *Executor) Release(fn func(driver.Driver) bool) {
 	e.mu.Lock()
-	e.releases = append(e.releases, fn)
+	e.releases = append(e.releases, release{fn, e.ring.tail.Load()})
 	e.mu.Unlock()
 	e.hasRel.Store(true)
 	e.kick()
@@ -156,7 +182,7 @@ func (e *Executor) run() {
 			return
 		}
 		if idle++; idle < e.spin {
-			pause()
+			pause(idle)
 			continue
 		}
 		e.park()
@@ -190,7 +216,7 @@ func (e *Executor) drain() int {
 // giveBack returns the places read so far to the callers.
 func (e *Executor) giveBack() {
 	e.ring.release()
-	if e.starved.Load() > 0 {
+	if e.starved.Load() > 0 && e.ring.roomy() {
 		e.notifyStarving()
 	}
 }
@@ -198,7 +224,10 @@ func (e *Executor) giveBack() {
 // submit hands one command to the driver and keeps its error for the stream's next wait.
 func (e *Executor) submit(c *driver.Command) {
 	e.stats.Commands++
-	err := e.enqueue(c)
+	var err error
+	if !e.aborted.Load() {
+		err = e.enqueue(c)
+	}
 	c.Func = nil
 	c.Args = c.Args[:0]
 	if err != nil {
@@ -214,7 +243,7 @@ func (e *Executor) enqueue(c *driver.Command) (err error) {
 		return err
 	}
 	err = e.d.Enqueue(c)
-	for err == driver.CodeQueueFull {
+	for err == driver.CodeQueueFull && !e.aborted.Load() {
 		e.giveBack()
 		if e.clock != nil {
 			if !e.step(-1) {
@@ -231,9 +260,10 @@ func (e *Executor) enqueue(c *driver.Command) (err error) {
 // step lets the next thing happen, in real time where the clock is paced.
 func (e *Executor) step(limit time.Duration) bool {
 	if e.wall {
-		next, ok := e.clock.Next()
-		if ok && (limit < 0 || next <= limit) {
-			time.Sleep(next - e.wallNow())
+		if next, ok := e.clock.Next(); ok && (limit < 0 || next <= limit) {
+			for d := next - e.wallNow(); d > 0 && !e.aborted.Load(); d = next - e.wallNow() {
+				time.Sleep(min(d, pollLast))
+			}
 		}
 	}
 	return e.clock.Advance(limit)
@@ -265,6 +295,8 @@ func (e *Executor) deferError(c *driver.Command, err error) {
 	de := asError(err, c.Op.Call())
 	if de.Site == 0 {
 		de.Site, de.Op = c.Site, c.Op.String()
+	} else if c.Site != de.Site { // an earlier fault stopped the context
+		de.Affected = append(slices.Clone(de.Affected), c.Site)
 	}
 	e.deferred[key] = de
 }
@@ -279,13 +311,31 @@ func (e *Executor) Deferred(ctx driver.Context, s driver.Stream) *driver.Error {
 	return err
 }
 
+// Fault takes what the work of s left: s is done and ctx current. Only inside Call or Release.
+func (e *Executor) Fault(ctx driver.Context, s driver.Stream) error {
+	return e.both(e.Deferred(ctx, s), e.d.SynchronizeStream(s, -1))
+}
+
+// both joins the error of a refused command and the fault of the work that was done.
+func (e *Executor) both(refused *driver.Error, fault error) error {
+	if refused == nil {
+		return fault
+	}
+	if f, ok := fault.(*driver.Error); fault == nil || ok && f.Code == refused.Code && f.Site == refused.Site {
+		return refused
+	}
+	return errors.Join(fault, refused)
+}
+
 // serve answers a call, or registers the caller as waiting.
 func (e *Executor) serve(c *Caller) {
 	if c.target != nil {
 		e.stats.Waits++
 		t := c.target
 		t.hasEnd = t.Timeout >= 0
-		t.deadline = e.Now() + t.Timeout
+		if t.deadline = e.Now() + t.Timeout; t.deadline < 0 && t.hasEnd {
+			t.deadline = math.MaxInt64
+		}
 		e.waiting = append(e.waiting, c)
 		return
 	}
@@ -387,18 +437,15 @@ func (e *Executor) collect(t *Target) error {
 	} else {
 		err = e.d.SynchronizeStream(t.Stream, -1)
 	}
-	if d := e.Deferred(owner, t.Stream); d != nil {
-		if f, ok := err.(*driver.Error); ok && len(d.Affected) < driver.MaxAffected {
-			d.Affected = append(d.Affected, f.Site)
-		}
-		return d
-	}
-	return err
+	return e.both(e.Deferred(owner, t.Stream), err)
 }
 
 // canAdvance reports whether virtual time may jump: nobody else has anything to do.
 func (e *Executor) canAdvance() bool {
-	return e.clock != nil && int64(len(e.waiting)) >= e.callers.Load() && e.ring.peek() == nil
+	if e.clock == nil || e.ring.peek() != nil {
+		return false
+	}
+	return e.last.Load() != nil || int64(len(e.waiting)) >= e.callers.Load()
 }
 
 // advance lets the next thing happen, up to the first deadline of a wait. It returns false where
@@ -535,10 +582,16 @@ func (e *Executor) runReleases() {
 	e.mu.Unlock()
 	e.unreleased = nil
 	run := func() {
-		for _, fn := range list {
-			if !e.release(fn) {
-				e.unreleased = append(e.unreleased, fn)
+		for _, r := range list {
+			if r.after > e.ring.next {
+				e.unreleased = append(e.unreleased, r)
+				e.hasRel.Store(true)
+			} else if !e.tryRelease(r.fn) {
+				e.unreleased = append(e.unreleased, r)
 			}
+		}
+		if e.current != 0 && e.d.SetCurrentContext(e.current) != nil {
+			e.current = 0
 		}
 	}
 	if e.clock != nil {
@@ -546,10 +599,9 @@ func (e *Executor) runReleases() {
 	} else {
 		run()
 	}
-	e.current = 0
 }
 
-func (e *Executor) release(fn func(driver.Driver) bool) (done bool) {
+func (e *Executor) tryRelease(fn func(driver.Driver) bool) (done bool) {
 	defer func() {
 		if recover() != nil {
 			done = true // nobody waits for it; what it held is lost
@@ -558,8 +610,21 @@ func (e *Executor) release(fn func(driver.Driver) bool) (done bool) {
 	return fn(e.d)
 }
 
-// Flush runs what Release was given so far. Only inside Call.
-func (e *Executor) Flush() { e.runReleases() }
+// Again runs what Release was given so far, and then fn, which takes no time of a virtual clock.
+// Only inside Call.
+func (e *Executor) Again(fn func() error) error {
+	e.runReleases()
+	return e.Untimed(fn)
+}
+
+// Untimed runs fn, which takes no time of a virtual clock. Only inside Call.
+func (e *Executor) Untimed(fn func() error) (err error) {
+	if e.clock == nil {
+		return fn()
+	}
+	e.clock.Untimed(func() { err = fn() })
+	return err
+}
 
 // Stats is a copy of the counters. Only inside Call.
 func (e *Executor) Stats() Stats {

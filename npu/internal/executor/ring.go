@@ -58,8 +58,9 @@ func (r *ring) claim() (*slot, uint64) {
 	}
 }
 
-// full reports whether claim would fail now.
-func (r *ring) full() bool { return r.tail.Load()-r.head.Load() > r.mask }
+// roomy reports whether half of the ring is free: who found it full waits for that, so that the
+// two sides do not take turns for a few places each.
+func (r *ring) roomy() bool { return r.tail.Load()-r.head.Load() <= (r.mask+1)/2 }
 
 // peek returns the next published slot, or nil. Consumer only.
 func (r *ring) peek() *slot {

@@ -86,17 +86,14 @@ var elementwise = []*Kernel{
 func planElements(flops float64, operands int) func(*Launch) error {
 	return func(l *Launch) error {
 		n := l.Args[len(l.Args)-1].Int()
-		elems := make([]int64, operands)
-		for i := range elems {
-			elems[i] = n
-		}
-		l.plan(Vector, flops*float64(n), elems...)
+		elems := [3]int64{n, n, n}
+		l.plan(Vector, flops*float64(n), elems[:operands]...)
 		return nil
 	}
 }
 
-// loop computes y from the kernel's inputs, all of one length.
-type loop[E number] func(y []E, in [][]E)
+// loop computes y from the kernel's inputs, all of one length; b is empty where there is one input.
+type loop[E number] func(y, a, b []E)
 
 // numeric is a Block that runs the loop of T on the first inputs arguments after y; float types all
 // compute as float32. A loop is nil where the kernel does not support its type.
@@ -105,55 +102,52 @@ func numeric(inputs int, f32 loop[float32], i8 loop[int8], u8 loop[uint8], i32 l
 	return func(l *Launch, block int) {
 		switch l.T() {
 		case dtype.Int8:
-			run(l, block, i8, args)
+			run(l, block, i8, args...)
 		case dtype.Uint8:
-			run(l, block, u8, args)
+			run(l, block, u8, args...)
 		case dtype.Int32:
-			run(l, block, i32, args)
+			run(l, block, i32, args...)
 		default:
-			run(l, block, f32, args)
+			run(l, block, f32, args...)
 		}
 	}
 }
 
-// run computes the share of block of argument 0 from the arguments args, chunk by chunk.
-func run[E number](l *Launch, block int, f loop[E], args []int) {
+// run computes the share of block of argument 0 from the one or two arguments args, chunk by
+// chunk. Room to decode into is made only where an operand needs it.
+func run[E number](l *Launch, block int, f loop[E], args ...int) {
 	first, last := Share(l.Elems[0], block, l.Blocks)
-	size := min(chunk, last-first)
-	out := make([]E, size)
-	bufs, in := make([][]E, len(args)), make([][]E, len(args))
-	for i := range bufs {
-		bufs[i] = make([]E, size)
-	}
+	var in, room [2][]E
+	var out []E
 	for lo := first; lo < last; lo += chunk {
 		hi := min(lo+chunk, last)
 		for i, arg := range args {
-			in[i] = load(&l.Args[arg], lo, hi, bufs[i])
+			in[i] = load(&l.Args[arg], lo, hi, &room[i])
 		}
-		y, own := window(&l.Args[0], lo, hi, out)
-		f(y, in)
+		y, own := window(&l.Args[0], lo, hi, &out)
+		f(y, in[0], in[1])
 		if !own {
 			encode(&l.Args[0], lo, y)
 		}
 	}
 }
 
-func add[E number](y []E, in [][]E) {
-	a, b := in[0][:len(y)], in[1][:len(y)]
+func add[E number](y, a, b []E) {
+	a, b = a[:len(y)], b[:len(y)]
 	for i := range y {
 		y[i] = a[i] + b[i]
 	}
 }
 
-func sub[E number](y []E, in [][]E) {
-	a, b := in[0][:len(y)], in[1][:len(y)]
+func sub[E number](y, a, b []E) {
+	a, b = a[:len(y)], b[:len(y)]
 	for i := range y {
 		y[i] = a[i] - b[i]
 	}
 }
 
-func mul[E number](y []E, in [][]E) {
-	a, b := in[0][:len(y)], in[1][:len(y)]
+func mul[E number](y, a, b []E) {
+	a, b = a[:len(y)], b[:len(y)]
 	for i := range y {
 		y[i] = a[i] * b[i]
 	}
@@ -168,45 +162,45 @@ func planAxpy(l *Launch) error {
 
 func axpy(l *Launch, block int) {
 	a := float32(l.Args[2].Float())
-	run(l, block, func(y []float32, in [][]float32) {
-		x, y0 := in[0][:len(y)], in[1][:len(y)]
+	run(l, block, func(y, x, y0 []float32) {
+		x, y0 = x[:len(y)], y0[:len(y)]
 		for i := range y {
 			y[i] = float32(a*x[i]) + y0[i] // the conversion keeps the two roundings apart
 		}
-	}, []int{1, 0})
+	}, 1, 0)
 }
 
 func scale(l *Launch, block int) {
 	a := float32(l.Args[2].Float())
-	run(l, block, func(y []float32, in [][]float32) {
-		x := in[0][:len(y)]
+	run(l, block, func(y, x, _ []float32) {
+		x = x[:len(y)]
 		for i := range y {
 			y[i] = a * x[i]
 		}
-	}, []int{1})
+	}, 1)
 }
 
-func relu[E number](y []E, in [][]E) {
-	x := in[0][:len(y)]
+func relu[E number](y, x, _ []E) {
+	x = x[:len(y)]
 	for i := range y {
 		y[i] = max(x[i], 0)
 	}
 }
 
-func exp(y []float32, in [][]float32) {
-	x := in[0][:len(y)]
+func exp(y, x, _ []float32) {
+	x = x[:len(y)]
 	for i := range y {
 		y[i] = float32(math.Exp(float64(x[i])))
 	}
 }
 
-func sigmoid(y []float32, in [][]float32) {
-	x := in[0][:len(y)]
+func sigmoid(y, x, _ []float32) {
+	x = x[:len(y)]
 	for i := range y {
 		y[i] = float32(1 / (1 + math.Exp(-float64(x[i]))))
 	}
 }
 
 func cast(l *Launch, block int) {
-	run(l, block, func(y []float64, in [][]float64) { copy(y, in[0]) }, []int{1})
+	run(l, block, func(y, x, _ []float64) { copy(y, x) }, 1)
 }

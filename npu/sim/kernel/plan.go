@@ -39,8 +39,10 @@ func pairs(types []dtype.DType) [][]dtype.DType {
 // plan sets what Plan has to: elems are the elements used of the pointer parameters, which all
 // kernels here have in front. Each counts as read or written once.
 func (l *Launch) plan(unit Unit, flops float64, elems ...int64) {
-	l.Elems = make([]int64, len(l.Args))
-	copy(l.Elems, elems)
+	l.Elems = append(l.Elems[:0], elems...)
+	for len(l.Elems) < len(l.Args) {
+		l.Elems = append(l.Elems, 0)
+	}
 	l.Cost = Cost{Unit: unit, Flops: flops}
 	for i, n := range elems {
 		l.Cost.Bytes += float64(n) * float64(l.Args[i].Type.Size())

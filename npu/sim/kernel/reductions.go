@@ -92,10 +92,10 @@ func reduction(f32 fold[float32], i8 fold[int8], u8 fold[uint8], i32 fold[int32]
 func foldGrains[E number](l *Launch, block int, f fold[E]) {
 	n := l.Elems[1]
 	first, last := Share(int64(len(l.Scratch)), block, l.Blocks)
-	buf := make([]E, min(grain, n))
+	var room []E
 	for g := first; g < last; g++ {
 		lo := g * grain
-		l.Scratch[g] = f(load(&l.Args[1], lo, min(lo+grain, n), buf), lo)
+		l.Scratch[g] = f(load(&l.Args[1], lo, min(lo+grain, n), &room), lo)
 	}
 }
 

@@ -50,20 +50,24 @@ func raw[E number](v []E) []byte {
 }
 
 // window is a place to compute elements lo to hi of a: their own memory (own is true) where that
-// holds aligned E's, else as much of buf, which the caller decodes to or encodes from.
-func window[E number](a *Arg, lo, hi int64, buf []E) (v []E, own bool) {
+// holds aligned E's, else room, which the caller decodes to or encodes from. room is made when first
+// needed.
+func window[E number](a *Arg, lo, hi int64, room *[]E) (v []E, own bool) {
 	if a.Type == stored[E]() {
 		size := int64(a.Type.Size())
 		if v, ok := view[E](a.Mem[lo*size : hi*size]); ok {
 			return v, true
 		}
 	}
-	return buf[:hi-lo], false
+	if int64(len(*room)) < hi-lo {
+		*room = make([]E, hi-lo)
+	}
+	return (*room)[:hi-lo], false
 }
 
-// load is the numbers of elements lo to hi of a, to read only; in buf where they must be decoded.
-func load[E number](a *Arg, lo, hi int64, buf []E) []E {
-	v, own := window(a, lo, hi, buf)
+// load is the numbers of elements lo to hi of a, to read only; in room where they must be decoded.
+func load[E number](a *Arg, lo, hi int64, room *[]E) []E {
+	v, own := window(a, lo, hi, room)
 	if !own {
 		decode(a, lo, 1, v)
 	}

@@ -30,6 +30,7 @@ var contextClass = &class[*npu.Context]{
 		{"close", doc{"()", "", "Waits for the work of the context and destroys it with its streams and events. Where it was current, the context of before is current again. Calling it again does nothing.", "107002 for a default context; a fault of the queued work, once", `ctx:close()`}, nil, contextClose},
 	},
 	fields: []field[*npu.Context]{
+		{"id", doc{Text: "Number of the context in its device: 0 for the default one, then counting from 1."}, func(c *call, x *npu.Context) (lua.LValue, error) { return lua.LNumber(x.ID()), nil }},
 		{"device", doc{Text: "The device of the context."}, func(c *call, x *npu.Context) (lua.LValue, error) { return c.in.device(x.Device()), nil }},
 		{"default_stream", doc{Text: "The stream that the context has without being asked. It does not synchronize with other streams."}, func(c *call, x *npu.Context) (lua.LValue, error) { return c.in.stream(x.DefaultStream()), nil }},
 		{"is_default", doc{Text: "Whether it is the default context of its device."}, func(c *call, x *npu.Context) (lua.LValue, error) { return lua.LBool(x.IsDefault()), nil }},
@@ -39,11 +40,11 @@ var contextClass = &class[*npu.Context]{
 }
 
 func contextText(x *npu.Context) string {
-	kind := "explicit"
+	name := fmt.Sprint(x.ID())
 	if x.IsDefault() {
-		kind = "default"
+		name = "default"
 	}
-	return fmt.Sprintf("context(%s, device %d%s", kind, x.Device().ID(), closedMark(x.Closed()))
+	return fmt.Sprintf("context(%s, device %d%s", name, x.Device().ID(), closedMark(x.Closed()))
 }
 
 func contextCreateStream(c *call, x *npu.Context) error {

@@ -36,11 +36,12 @@ var streamClass = &class[*npu.Stream]{
 		{"closed", doc{Text: "Whether the stream was closed, by itself or with its context."}, func(c *call, s *npu.Stream) (lua.LValue, error) { return lua.LBool(s.Closed()), nil }},
 	},
 	str: func(s *npu.Stream) string {
-		kind := fmt.Sprintf("priority %d", s.Priority())
+		name := fmt.Sprint(s.Number())
 		if s.IsDefault() {
-			kind = "default"
+			name = "default"
 		}
-		return fmt.Sprintf("stream(%s, device %d%s", kind, s.Context().Device().ID(), closedMark(s.Closed()))
+		x := s.Context()
+		return fmt.Sprintf("stream(%s, context %d, device %d%s", name, x.ID(), x.Device().ID(), closedMark(s.Closed()))
 	},
 }
 

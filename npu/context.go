@@ -19,6 +19,9 @@ type Context struct {
 	res   *resource
 	deflt *Stream
 	stop  *stopping
+
+	id      int // in its device, from 0: the default context
+	streams int // made so far, the default one not counted
 }
 
 func newContext(dev *Device, h driver.Context, res *resource) *Context {
@@ -54,9 +57,14 @@ func (dev *Device) CreateContext(t *Thread) (*Context, error) {
 		return len(res.children) == 0 && res.stream.idle(d)
 	}
 	runtime.AddCleanup(c, (*resource).collect, res)
+	dev.contexts++
+	c.id = dev.contexts
 	t.setCurrent(c)
 	return c, nil
 }
+
+// ID is the number of the context in its device: 0 for the default one, then counting from 1.
+func (c *Context) ID() int { return c.id }
 
 // Device is the owner of c.
 func (c *Context) Device() *Device { return c.dev }

@@ -15,6 +15,8 @@ type Device struct {
 	s     *Session
 	res   *resource
 	deflt *Context
+
+	contexts int // explicit ones made so far
 }
 
 // DeviceInfo describes a device.

@@ -1,8 +1,9 @@
 package npu
 
 import (
-	"math"
 	"runtime"
+
+	"npulua/npu/internal/dtype"
 )
 
 // hostData is the memory of a host buffer that the host may touch now.
@@ -113,27 +114,15 @@ func (b *Buffer) FillHost(v float64) error {
 	return nil
 }
 
-// Sum adds the elements of a host buffer, exactly as far as a compensated float64 sum goes.
+// Sum adds the elements of a host buffer in float64, always in the same order.
 func (b *Buffer) Sum() (float64, error) {
 	data, err := b.hostData(false)
 	if err != nil {
 		return 0, err
 	}
-	var sum, comp float64
-	b.typ.Each(data, func(v float64) {
-		t := sum + v
-		if math.Abs(sum) >= math.Abs(v) {
-			comp += (sum - t) + v
-		} else {
-			comp += (v - t) + sum
-		}
-		sum = t
-	})
+	sum := b.typ.Sum(data)
 	runtime.KeepAlive(b)
-	if math.IsNaN(comp) || math.IsInf(comp, 0) {
-		return sum, nil // an infinity among the elements: the plain sum is right
-	}
-	return sum + comp, nil
+	return sum, nil
 }
 
 // MinMax is the smallest and the largest element of a host buffer; NaN where an element is NaN.
@@ -142,10 +131,7 @@ func (b *Buffer) MinMax() (lo, hi float64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	lo, hi = math.Inf(1), math.Inf(-1)
-	b.typ.Each(data, func(v float64) {
-		lo, hi = min(lo, v), max(hi, v) // the built-ins keep NaN
-	})
+	lo, hi = b.typ.MinMax(data)
 	runtime.KeepAlive(b)
 	return lo, hi, nil
 }
@@ -164,16 +150,8 @@ func Difference(a, b *Buffer, tolerance float64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	for i := range int(a.count) {
-		x, y := a.typ.Get(da, i), b.typ.Get(db, i)
-		if x == y || x != x && y != y {
-			continue
-		}
-		if !(math.Abs(x-y) <= tolerance) {
-			return int64(i), nil
-		}
-	}
+	i := dtype.Difference(a.typ, da, b.typ, db, int(a.count), tolerance)
 	runtime.KeepAlive(a)
 	runtime.KeepAlive(b)
-	return -1, nil
+	return int64(i), nil
 }

@@ -20,6 +20,7 @@ type Stream struct {
 	res      *resource
 	state    *streamState
 	priority int
+	number   int // in its context, from 0: the default stream
 }
 
 // streamState is what outlives the handle: where the stream is and how far the host knows it done.
@@ -98,7 +99,8 @@ func (c *Context) CreateStream(t *Thread, opts StreamOptions) (*Stream, error) {
 		return d.DestroyStream(h, force)
 	}})
 	res.idle = st.idle
-	s := &Stream{ctx: c, res: res, state: st, priority: opts.Priority}
+	c.streams++
+	s := &Stream{ctx: c, res: res, state: st, priority: opts.Priority, number: c.streams}
 	runtime.AddCleanup(s, (*resource).collect, res)
 	return s, nil
 }
@@ -124,6 +126,9 @@ func (st *streamState) idle(d driver.Driver) bool {
 
 // Context is the owner of s.
 func (s *Stream) Context() *Context { return s.ctx }
+
+// Number is the number of the stream in its context: 0 for the default one, then counting from 1.
+func (s *Stream) Number() int { return s.number }
 
 // Priority is 0 (highest) to 7.
 func (s *Stream) Priority() int { return s.priority }

@@ -57,6 +57,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("PATH", filepath.Dir(binary)+string(os.PathListSeparator)+env.Getenv("PATH"))
 			env.Setenv("REPO", repo)
 			env.Setenv("ASCEND_LAUNCH_BLOCKING", "")
+			env.Setenv("GORACE", "atexit_sleep_ms=0") // else a binary with the race detector sleeps a second
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){

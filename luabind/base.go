@@ -4,6 +4,8 @@ import (
 	"os"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"npulua/luabind/lua51"
 )
 
 // openBase replaces the library functions that would leave without the teardown, or load a chunk
@@ -49,11 +51,11 @@ func (in *Interp) osExit(L *lua.LState) int {
 // that one.
 func (in *Interp) exit(L *lua.LState) {
 	if in.opts.Exit == nil {
-		L.RaiseError("os.exit is not available here")
+		lua51.Raise(L, "os.exit is not available here")
 	}
 	if in.thread.Inside() {
 		in.exiting = true
-		L.RaiseError("os.exit(%d)", in.exitCode)
+		lua51.Raise(L, "os.exit(%d)", in.exitCode)
 	}
 	in.exiting = false
 	in.opts.Exit(in.exitCode)
@@ -109,7 +111,7 @@ func (in *Interp) baseLoad(L *lua.LState) int {
 		}
 		s, ok := piece.(lua.LString)
 		if !ok {
-			L.RaiseError("reader function must return a string")
+			lua51.Raise(L, "reader function must return a string")
 		}
 		source = append(source, s...)
 	}
@@ -129,7 +131,7 @@ func (in *Interp) baseLoadFile(L *lua.LState) int {
 func (in *Interp) baseDoFile(L *lua.LState) int {
 	top := L.GetTop()
 	if in.baseLoadFile(L) == 2 {
-		L.RaiseError("%s", L.Get(-1).String())
+		lua51.Raise(L, "%s", L.Get(-1).String())
 	}
 	L.Call(0, lua.MultRet)
 	return L.GetTop() - top
@@ -156,6 +158,6 @@ func (in *Interp) moduleLoader(L *lua.LState) int {
 			return 1
 		}
 	}
-	L.RaiseError("error loading module '%s' from file '%s':\n\t%s", name, file, err.Error())
+	lua51.Raise(L, "error loading module '%s' from file '%s':\n\t%s", name, file, err.Error())
 	return 0
 }

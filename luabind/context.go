@@ -120,18 +120,18 @@ func (c *call) runBlock(i int, block func(body func() error) error) error {
 	if err != nil {
 		return err
 	}
-	L, in, base := c.L, c.in, c.L.GetTop()
-	nargs := c.count() - i
-	err = block(func() error {
-		L.Push(fn)
-		for j := 1; j <= nargs; j++ {
-			L.Push(c.arg(i + j))
-		}
-		err := in.protected(L, nargs, lua.MultRet)
-		in.state = L
+	var args []lua.LValue
+	for j := i + 1; j <= c.count(); j++ {
+		args = append(args, c.arg(j))
+	}
+	var results []lua.LValue
+	err = block(func() (err error) {
+		results, err = c.in.protected(c.L, fn, args...)
 		return err
 	})
-	c.nret = L.GetTop() - base
+	for _, v := range results {
+		c.push(v)
+	}
 	return err
 }
 

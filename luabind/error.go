@@ -8,6 +8,7 @@ import (
 
 	lua "github.com/yuin/gopher-lua"
 
+	"npulua/luabind/lua51"
 	"npulua/npu"
 )
 
@@ -29,7 +30,7 @@ func valueText(v lua.LValue) string {
 	case lua.LString:
 		return string(x)
 	case lua.LNumber:
-		return x.String()
+		return lua51.NumberText(float64(x))
 	case *lua.LTable:
 		if text, ok := errorText(x); ok {
 			return text
@@ -51,13 +52,13 @@ func (in *Interp) raise(c *call, err error) {
 	switch {
 	case errors.As(err, &panicked):
 		in.abort(panicked)
-		L.RaiseError("%s", panicked.Error())
+		lua51.Raise(L, "%s", panicked.Error())
 	case errors.As(err, &e):
 		L.Error(in.errorObjects(err, op, in.sites.text(here)), 0)
 	case errors.As(err, &script):
 		L.Error(script.value, 0)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		L.RaiseError("%s", err.Error())
+		lua51.Raise(L, "%s", err.Error())
 	default:
 		L.Error(in.errorObject(&npu.Error{Code: npu.ErrInternal, Detail: err.Error()}, op, in.sites.text(here)), 0)
 	}
@@ -244,12 +245,9 @@ func (in *Interp) FormatError(err error) string {
 func (in *Interp) text(v lua.LValue) string {
 	if t, ok := v.(*lua.LTable); ok {
 		if _, ok := errorText(t); !ok && in.L.GetMetaField(t, "__tostring") != lua.LNil {
-			var text string
-			err := in.L.CallByParam(lua.P{Fn: in.L.GetMetaField(t, "__tostring"), NRet: 1, Protect: true}, t)
-			if err == nil {
-				text = in.L.Get(-1).String()
-				in.L.Pop(1)
-				return text
+			results, err := in.protected(in.L, in.L.GetMetaField(t, "__tostring"), t)
+			if err == nil && len(results) > 0 {
+				return results[0].String()
 			}
 		}
 	}

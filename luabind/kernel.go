@@ -6,6 +6,7 @@ import (
 
 	lua "github.com/yuin/gopher-lua"
 
+	"npulua/luabind/lua51"
 	"npulua/npu"
 )
 
@@ -99,7 +100,7 @@ func (in *Interp) blockTable(b, blocks int) *lua.LTable {
 	t.RawSetString("range", in.L.NewFunction(func(L *lua.LState) int {
 		n := L.CheckNumber(2)
 		if f := float64(n); f < 0 || f != math.Trunc(f) || f > npu.MaxBytes {
-			L.RaiseError("block:range: the number of items must be a whole number from 0 on, got %v", f)
+			lua51.Raise(L, "block:range: the number of items must be a whole number from 0 on, got %v", f)
 		}
 		first, last := npu.Share(int64(n), b, blocks)
 		L.Push(lua.LNumber(first + 1))

@@ -15,13 +15,16 @@ package luabind
 
 import (
 	"context"
+	"errors"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
 
+	"npulua/luabind/lua51"
 	"npulua/npu"
 )
 
@@ -38,8 +41,12 @@ type Options struct {
 	Session npu.Options // Where is set by Open
 	Script  string      // path of the script, whose folder modules are looked for in; "" for none
 	Args    []string    // arg[1], arg[2], ...; arg[0] is Script
-	Stdin   io.Reader   // what "-" reads
-	Samples fs.FS       // files that scripts read as "sample:NAME"; nil: none
+	Stdin   io.Reader   // what "-" reads; nil: os.Stdin
+	Stdout  io.Writer   // what print and io write to, through a buffer; nil: os.Stdout
+	Stderr  io.Writer   // nil: os.Stderr
+	// StdinTerminal and StdoutTerminal say that people sit there: output is shown line by line then.
+	StdinTerminal, StdoutTerminal bool
+	Samples                       fs.FS // files that scripts read as "sample:NAME"; nil: none
 	// Exit ends the process; os.exit calls it after the session is closed. nil: os.exit is an error.
 	Exit func(code int)
 }
@@ -50,6 +57,10 @@ type Interp struct {
 	opts     Options
 	session  *npu.Session
 	thread   *npu.Thread
+	threads  *lua51.Threads
+	linker   *lua51.Linker
+	io       *lua51.IO
+	std      *lua51.Streams
 	sites    *sites
 	calls    []*call
 	state    *lua.LState // the one that called us last
@@ -85,7 +96,7 @@ func Open(ctx context.Context, opts Options) (*Interp, error) {
 		CallStackSize: maxCalls, RegistrySize: firstValues, RegistryMaxSize: maxValues,
 		RegistryGrowStep: firstValues, MinimizeStackMemory: true,
 	})
-	in.L.SetContext(ctx)
+	in.openLibraries(ctx)
 	in.state = in.L
 	in.errorMeta = in.newErrorMeta()
 	in.devices = register(in, deviceClass)
@@ -100,6 +111,47 @@ func Open(ctx context.Context, opts Options) (*Interp, error) {
 	return in, nil
 }
 
+// ErrClosedPipe is the cause of the end of a script whose standard output nobody reads any more.
+var ErrClosedPipe = errors.New("standard output is closed")
+
+// openLibraries replaces what the virtual machine's library gets wrong.
+func (in *Interp) openLibraries(ctx context.Context) {
+	o := &in.opts
+	if o.Stdin == nil {
+		o.Stdin = os.Stdin
+	}
+	if o.Stdout == nil {
+		o.Stdout = os.Stdout
+	}
+	if o.Stderr == nil {
+		o.Stderr = os.Stderr
+	}
+	mode := lua51.BlockBuffered
+	if o.StdoutTerminal {
+		mode = lua51.LineBuffered
+	}
+	in.std = &lua51.Streams{
+		Stdin: o.Stdin, Stdout: lua51.NewOutput(o.Stdout, mode), Stderr: lua51.NewOutput(o.Stderr, lua51.Unbuffered),
+		StdinTerminal: o.StdinTerminal,
+	}
+	in.std.Stdout.OnBroken(func(error) { in.cancel(ErrClosedPipe) })
+	in.threads = lua51.OpenThreads(in.L, ctx)
+	in.sites.threads = in.threads
+	in.linker = lua51.NewLinker(in.L)
+	lua51.OpenBase(in.L, in.std.Stdout)
+	lua51.OpenString(in.L)
+	lua51.OpenTable(in.L)
+	lua51.OpenMath(in.L)
+	lua51.OpenOS(in.L, in.std)
+	in.io = lua51.OpenIO(in.L, in.std)
+}
+
+// Flush writes what scripts have printed. It returns the first error that writing ever had.
+func (in *Interp) Flush() error {
+	_ = in.std.Stdout.Flush(context.Background()) // Err has it too
+	return in.std.Stdout.Err()
+}
+
 // Session is the session that the scripts work in.
 func (in *Interp) Session() *npu.Session { return in.session }
 
@@ -109,6 +161,7 @@ func (in *Interp) Close(force bool) error {
 		in.cancel(context.Canceled)
 	}
 	err := in.session.Close(force)
+	in.io.Close()
 	in.L.Close()
 	in.cancel(nil)
 	return err
@@ -141,17 +194,17 @@ func (in *Interp) RunFile(path string) error {
 
 // Require loads a module, as -l does.
 func (in *Interp) Require(name string) error {
-	in.L.Push(in.L.GetGlobal("require"))
-	in.L.Push(lua.LString(name))
-	return in.protected(in.L, 1, 0)
+	_, err := in.protected(in.L, in.L.GetGlobal("require"), lua.LString(name))
+	return err
 }
 
 func (in *Interp) run(fn *lua.LFunction) error {
-	in.L.Push(fn)
+	var args []lua.LValue
 	for _, a := range in.opts.Args {
-		in.L.Push(lua.LString(a))
+		args = append(args, lua.LString(a))
 	}
-	return in.protected(in.L, len(in.opts.Args), 0)
+	_, err := in.protected(in.L, fn, args...)
+	return err
 }
 
 // setArgs sets arg, and where modules are looked for: beside the script, then where Lua does.
@@ -177,4 +230,5 @@ func (in *Interp) setArgs() {
 func (in *Interp) abort(err *npu.PanicError) {
 	in.panicked = err
 	in.cancel(err)
+	in.threads.Stopped()
 }

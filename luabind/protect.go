@@ -5,34 +5,40 @@ import (
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"npulua/luabind/lua51"
 )
 
-// protected calls the function that lies on L's stack under its nargs arguments. Its results take
-// their place; an error comes back as a *scriptError.
-func (in *Interp) protected(L *lua.LState, nargs, nret int) error {
-	err := L.PCall(nargs, nret, nil)
+// protected calls fn on a thread of its own; an error comes back as a *scriptError. L is the thread
+// that waits meanwhile.
+func (in *Interp) protected(L *lua.LState, fn lua.LValue, args ...lua.LValue) ([]lua.LValue, error) {
+	site := in.thread.Site
+	defer func() { in.state, in.thread.Site = L, site }()
+	results, err := in.threads.Call(L, fn, args...)
 	if err == nil {
-		return nil
+		return results, nil
 	}
 	if in.panicked != nil {
-		return in.panicked // the error that the script saw is only its consequence
+		return nil, in.panicked // the error that the script saw is only its consequence
 	}
 	var api *lua.ApiError
 	if !errors.As(err, &api) {
-		return err
+		return nil, err
 	}
-	return &scriptError{value: api.Object, trace: cleanTrace(api.StackTrace)}
+	return nil, &scriptError{value: lua51.ErrorValue(err), trace: cleanTrace(api.StackTrace)}
 }
 
-// cleanTrace drops the library's own frame marks, which say nothing to a user.
+// cleanTrace drops the frames that say nothing to a user: the library's own marks, and the Lua part
+// of pcall.
 func cleanTrace(trace string) string {
 	lines := strings.Split(trace, "\n")
 	out := lines[:0]
 	for _, line := range lines {
-		if strings.TrimSpace(line) == "[G]: ?" {
+		text := strings.TrimSpace(line)
+		if text == "[G]: ?" || strings.HasPrefix(text, lua51.HiddenChunk) {
 			continue
 		}
-		out = append(out, line)
+		out = append(out, strings.ReplaceAll(line, "[G]:", "[C]:"))
 	}
 	if len(out) <= 1 {
 		return ""
@@ -40,13 +46,9 @@ func cleanTrace(trace string) string {
 	return strings.Join(out, "\n")
 }
 
-// callLua calls fn with args from Go while L waits in one of our calls: a host function, a kernel.
+// callLua calls fn with args from Go while a script waits in one of our calls: a host function, a
+// kernel.
 func (in *Interp) callLua(fn *lua.LFunction, args ...lua.LValue) error {
-	L, site := in.state, in.thread.Site
-	defer func() { in.state, in.thread.Site = L, site }()
-	L.Push(fn)
-	for _, a := range args {
-		L.Push(a)
-	}
-	return in.protected(L, len(args), 0)
+	_, err := in.protected(in.state, fn, args...)
+	return err
 }

@@ -2,13 +2,12 @@ package luabind
 
 import (
 	"fmt"
-	"reflect"
 	"sort"
 	"sync"
-	"unsafe"
 
 	lua "github.com/yuin/gopher-lua"
 
+	"npulua/luabind/lua51"
 	"npulua/npu"
 )
 
@@ -20,9 +19,10 @@ type sites struct {
 	ranges []siteRange
 	next   npu.Site
 
-	// owned by the interpreter's goroutine: the prototype of the last call
-	proto *lua.FunctionProto
-	base  npu.Site
+	// owned by the interpreter's goroutine
+	threads *lua51.Threads
+	proto   *lua.FunctionProto // of the last call
+	base    npu.Site
 }
 
 type siteRange struct {
@@ -36,7 +36,7 @@ func newSites() *sites {
 
 // here is the place in a script that called the Go function running on L, 0 where there is none.
 func (s *sites) here(L *lua.LState) npu.Site {
-	proto, line := callerLine(L)
+	proto, line := s.threads.Caller(L)
 	if proto == nil {
 		return 0
 	}
@@ -73,70 +73,4 @@ func (s *sites) text(site npu.Site) string {
 	}
 	r := s.ranges[i-1]
 	return fmt.Sprintf("%s:%d", r.name, site-r.base)
-}
-
-// frame mirrors the start of gopher-lua's callFrame. The place of each queued command must cost a
-// few nanoseconds, and the library's own way to it formats text and allocates; so the fields are
-// read in place, at offsets that are looked up by name when the program starts.
-type frame struct {
-	_      int
-	fn     *lua.LFunction
-	parent *frame
-	pc     int
-}
-
-// frameOffset is where LState keeps its current frame; ok is false where this version of the
-// library looks otherwise, and the slow way is used.
-var frameOffset, frameKnown = func() (uintptr, bool) {
-	f, ok := reflect.TypeOf(lua.LState{}).FieldByName("currentFrame")
-	if !ok || f.Type.Kind() != reflect.Pointer {
-		return 0, false
-	}
-	want := reflect.TypeOf(frame{})
-	got := f.Type.Elem()
-	for i, name := range []string{"Idx", "Fn", "Parent", "Pc"} { // frame has them in this order
-		g, ok := got.FieldByName(name)
-		if !ok || g.Offset != want.Field(i).Offset || g.Type.Kind() != want.Field(i).Type.Kind() {
-			return 0, false
-		}
-	}
-	return f.Offset, true
-}()
-
-// callerLine finds the innermost Lua function that runs on L and its current line.
-func callerLine(L *lua.LState) (*lua.FunctionProto, int) {
-	if !frameKnown {
-		return callerLineSlow(L)
-	}
-	for f := *(**frame)(unsafe.Add(unsafe.Pointer(L), frameOffset)); f != nil; f = f.parent {
-		if f.fn == nil || f.fn.IsG {
-			continue
-		}
-		proto := f.fn.Proto
-		if i := f.pc - 1; i >= 0 && i < len(proto.DbgSourcePositions) {
-			return proto, proto.DbgSourcePositions[i]
-		}
-		return proto, proto.LineDefined
-	}
-	if L.Parent != nil {
-		return callerLine(L.Parent)
-	}
-	return nil, 0
-}
-
-// callerLineSlow does the same through the library's debug interface.
-func callerLineSlow(L *lua.LState) (*lua.FunctionProto, int) {
-	for level := 0; ; level++ {
-		dbg, ok := L.GetStack(level)
-		if !ok {
-			if L.Parent != nil {
-				return callerLineSlow(L.Parent)
-			}
-			return nil, 0
-		}
-		fn, err := L.GetInfo("fl", dbg, lua.LNil)
-		if f, ok := fn.(*lua.LFunction); err == nil && ok && !f.IsG {
-			return f.Proto, dbg.CurrentLine
-		}
-	}
 }

@@ -12,7 +12,8 @@ import (
 var allowed = map[string][]string{
 	"npulua/cmd/npulua":              {"npulua/luabind", "npulua/npu", "npulua/scripts", "github.com/spf13/pflag", "golang.org/x/term"},
 	"npulua/scripts":                 {},
-	"npulua/luabind":                 {"npulua/npu", "github.com/yuin/gopher-lua", "github.com/yuin/gopher-lua/parse"},
+	"npulua/luabind":                 {"npulua/luabind/lua51", "npulua/npu", "github.com/yuin/gopher-lua"},
+	"npulua/luabind/lua51":           {"github.com/yuin/gopher-lua", "github.com/yuin/gopher-lua/ast", "github.com/yuin/gopher-lua/parse"},
 	"npulua/npu":                     {"npulua/npu/internal/driver", "npulua/npu/internal/dtype", "npulua/npu/internal/executor", "npulua/npu/internal/hostfile", "npulua/npu/null", "npulua/npu/sim", "npulua/npu/sim/kernel", "golang.org/x/sys/unix"},
 	"npulua/npu/sim":                 {"npulua/npu/internal/driver", "npulua/npu/internal/dtype", "npulua/npu/sim/kernel", "golang.org/x/sys/unix"},
 	"npulua/npu/sim/kernel":          {"npulua/npu/internal/dtype", "gonum.org/v1/gonum/blas", "gonum.org/v1/gonum/blas/gonum"},

@@ -18,6 +18,7 @@ const (
 	exitTimeout     = 124 // --timeout
 	exitHangup      = 129
 	exitInterrupted = 130 // SIGINT
+	exitClosedPipe  = 141 // nobody reads standard output any more
 	exitTerminated  = 143 // SIGTERM
 )
 

@@ -61,6 +61,11 @@ func (p *program) usage(err error) int {
 	return exitUsage
 }
 
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
 // source is a script that comes with the binary.
 type source struct{ name, code string }
 
@@ -73,7 +78,7 @@ func (p *program) execute(o *options, embedded *source) int {
 	case len(o.args) > 0:
 		script, o.args = o.args[0], o.args[1:]
 	case len(o.chunks) == 0 && !o.version:
-		if f, ok := p.stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		if isTerminal(p.stdin) {
 			return p.usage(errors.New("there is no interactive mode yet: give a script, -e CODE, or - for standard input"))
 		}
 		script = "-"
@@ -90,7 +95,8 @@ func (p *program) execute(o *options, embedded *source) int {
 
 	var in *luabind.Interp
 	in, err := luabind.Open(ctx, luabind.Options{
-		Session: o.session, Script: script, Args: o.args, Stdin: p.stdin, Samples: scripts.Data(),
+		Session: o.session, Script: script, Args: o.args, Samples: scripts.Data(),
+		Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr, StdinTerminal: isTerminal(p.stdin), StdoutTerminal: isTerminal(p.stdout),
 		Exit: func(code int) { os.Exit(p.finish(ctx, in, o, nil, code)) },
 	})
 	if err != nil {
@@ -144,6 +150,13 @@ func (p *program) runChunks(in *luabind.Interp, o *options, script string, embed
 // finish reports what went wrong, tears the session down and returns the exit status: status, or
 // exitError where that is 0 and the teardown found a fault that nobody had been told.
 func (p *program) finish(ctx context.Context, in *luabind.Interp, o *options, err error, status int) int {
+	if flushErr := in.Flush(); flushErr != nil && !errors.Is(context.Cause(ctx), luabind.ErrClosedPipe) {
+		return p.cannotWrite(in, flushErr)
+	}
+	if errors.Is(context.Cause(ctx), luabind.ErrClosedPipe) {
+		_ = in.Close(true) // nobody reads any more, so nobody is told
+		return exitClosedPipe
+	}
 	interrupted := ctx.Err() != nil
 	var internal *npu.PanicError
 	switch {
@@ -171,6 +184,17 @@ func (p *program) finish(ctx context.Context, in *luabind.Interp, o *options, er
 		}
 	}
 	return status
+}
+
+// cannotWrite ends a program whose standard output cannot be written: to a closed pipe quietly, as
+// others end by a signal then.
+func (p *program) cannotWrite(in *luabind.Interp, err error) int {
+	_ = in.Close(true) // its work cannot be reported
+	if errors.Is(err, syscall.EPIPE) {
+		return exitClosedPipe
+	}
+	fmt.Fprintf(p.stderr, "npulua: standard output: %v\n", err)
+	return exitError
 }
 
 // reportInterrupt says what ended the script from outside.
@@ -216,6 +240,8 @@ func watchSignals(ctx context.Context, cancel context.CancelCauseFunc, stderr io
 	ch := make(chan os.Signal, 2)
 	done := make(chan struct{})
 	signal.Notify(ch, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	pipes := make(chan os.Signal, 1)
+	signal.Notify(pipes, syscall.SIGPIPE) // so that a closed pipe is an error of write, not the end
 	go func() {
 		p := &program{stderr: stderr}
 		for n := 0; ; n++ {
@@ -236,6 +262,7 @@ func watchSignals(ctx context.Context, cancel context.CancelCauseFunc, stderr io
 	}()
 	return func() {
 		signal.Stop(ch)
+		signal.Stop(pipes)
 		close(done)
 	}
 }

@@ -1,0 +1,34 @@
+package lua51
+
+import (
+	"context"
+	"sync/atomic"
+)
+
+// vmContext is a context for the virtual machine, which asks for Done before every instruction.
+// Until the context ends Done is nil, since a nil channel is asked much faster than an open one.
+type vmContext struct {
+	context.Context
+	done atomic.Pointer[chan struct{}]
+}
+
+func newVMContext(ctx context.Context) *vmContext {
+	v := &vmContext{Context: ctx}
+	context.AfterFunc(ctx, v.stop)
+	return v
+}
+
+// stop ends the context as the virtual machine sees it.
+func (v *vmContext) stop() {
+	closed := make(chan struct{})
+	close(closed)
+	v.done.Store(&closed)
+}
+
+// Done implements context.Context.
+func (v *vmContext) Done() <-chan struct{} {
+	if ch := v.done.Load(); ch != nil {
+		return *ch
+	}
+	return nil
+}

@@ -1,0 +1,124 @@
+package lua51
+
+import (
+	lua "github.com/yuin/gopher-lua"
+)
+
+// logical is the coroutine that a thread of a protected call belongs to.
+func (t *Threads) logical(L *lua.LState) *lua.LState {
+	for {
+		owner := t.owners[L]
+		if owner == nil {
+			return L
+		}
+		L = owner
+	}
+}
+
+// parent is the thread that waits for L: the one that resumed it, or that made its protected call.
+func (t *Threads) parent(L *lua.LState) *lua.LState {
+	if L.Parent != nil {
+		return L.Parent
+	}
+	return t.owners[L]
+}
+
+func checkThread(L *lua.LState) *lua.LState {
+	th, ok := L.Get(1).(*lua.LState)
+	if !ok {
+		argError(L, 1, "coroutine expected")
+	}
+	return th
+}
+
+func (t *Threads) coCreate(L *lua.LState) int {
+	if fn, ok := L.Get(1).(*lua.LFunction); !ok || fn.IsG {
+		argError(L, 1, "Lua function expected")
+	}
+	opts := L.Options
+	L.Options.RegistrySize = threadValues
+	defer func() { L.Options = opts }()
+	n := t.create(L)
+	th := L.Get(-1).(*lua.LState)
+	th.Options = opts
+	if ctx := L.Context(); ctx != nil {
+		th.SetContext(ctx)
+	}
+	return n
+}
+
+// status is the state of a coroutine as seen from the thread that runs.
+func (t *Threads) status(running, th *lua.LState) string {
+	switch {
+	case th == t.logical(running):
+		return "running"
+	case th.Dead:
+		return "dead"
+	}
+	for p := running; p != nil; p = t.parent(p) {
+		if t.logical(p) == th {
+			return "normal"
+		}
+	}
+	return "suspended"
+}
+
+func (t *Threads) coStatus(L *lua.LState) int {
+	L.Push(lua.LString(t.status(L, checkThread(L))))
+	return 1
+}
+
+func (t *Threads) coRunning(L *lua.LState) int {
+	if th := t.logical(L); th != L.G.MainThread {
+		L.Push(th)
+	} else {
+		L.Push(lua.LNil)
+	}
+	return 1
+}
+
+// coResume checks what the library does not, then resumes.
+func (t *Threads) coResume(L *lua.LState) int {
+	th := checkThread(L)
+	if s := t.status(L, th); s != "suspended" {
+		L.Push(lua.LFalse)
+		L.Push(lua.LString("cannot resume " + s + " coroutine"))
+		return 2
+	}
+	if t.depth >= maxDepth {
+		L.Push(lua.LFalse)
+		L.Push(lua.LString("C stack overflow"))
+		return 2
+	}
+	t.depth++
+	n := t.resume(L)
+	t.depth--
+	L.G.CurrentThread = L
+	return n
+}
+
+// coWrap makes a function that resumes a coroutine and raises its error unchanged.
+func (t *Threads) coWrap(L *lua.LState) int {
+	t.coCreate(L)
+	th := L.Get(-1)
+	L.Pop(1)
+	L.Push(L.NewFunction(func(L *lua.LState) int {
+		L.Insert(th, 1)
+		n := t.coResume(L)
+		if first := L.Get(-n); n > 0 && lua.LVIsFalse(first) {
+			L.Error(L.Get(-n+1), 0)
+		}
+		return n - 1
+	}))
+	return 1
+}
+
+func (t *Threads) coYield(L *lua.LState) int {
+	if t.logical(L) == L.G.MainThread {
+		raise(L, "attempt to yield from outside a coroutine")
+	}
+	if t.fixed[L] || !canYield(L) {
+		raise(L, "attempt to yield across metamethod/C-call boundary")
+	}
+	return -1
+}

@@ -1,0 +1,165 @@
+package lua51
+
+import (
+	"context"
+	"io"
+	"os"
+	"runtime"
+	"sync"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+// fileType names the metatable of files in the registry.
+const fileType = "FILE*"
+
+// Streams are the standard streams of a script. Scripts read Stdin through a buffer of their own;
+// children get the file beneath each stream if there is one, else no input and the Output itself.
+type Streams struct {
+	Stdin          io.Reader
+	Stdout, Stderr *Output
+	StdinTerminal  bool // Stdin is an interactive terminal
+}
+
+// IO is the io library of one Lua state.
+type IO struct {
+	streams       *Streams
+	main          *lua.LState
+	meta          *lua.LTable
+	input, output *lua.LUserData // of io.read and io.write
+
+	mu   sync.Mutex
+	open map[*file]struct{} // opened by the script and not closed yet
+}
+
+// ioRows are the functions of the table io.
+var ioRows = map[string]func(*IO, *lua.LState) int{
+	"close":   (*IO).closeFile,
+	"flush":   (*IO).flush,
+	"input":   (*IO).setInput,
+	"lines":   (*IO).lines,
+	"open":    (*IO).openFile,
+	"output":  (*IO).setOutput,
+	"popen":   (*IO).popen,
+	"read":    (*IO).read,
+	"tmpfile": (*IO).tmpFile,
+	"type":    (*IO).typeOf,
+	"write":   (*IO).write,
+}
+
+// fileRows are the functions of the metatable of files. gopher-lua runs no __gc, so there is none;
+// a file that scripts cannot reach any more is closed all the same.
+var fileRows = map[string]func(*IO, *lua.LState) int{
+	"__tostring": (*IO).fileString,
+	"close":      (*IO).methodClose,
+	"flush":      (*IO).methodFlush,
+	"lines":      (*IO).methodLines,
+	"read":       (*IO).methodRead,
+	"seek":       (*IO).methodSeek,
+	"setvbuf":    (*IO).methodSetvbuf,
+	"write":      (*IO).methodWrite,
+}
+
+// OpenIO replaces io in L, the main thread. What blocks ends, with an error, when the context of the
+// calling thread does; children of io.popen are killed when L's does.
+func OpenIO(L *lua.LState, s *Streams) *IO {
+	x := &IO{streams: s, main: L, open: make(map[*file]struct{})}
+	if s.Stderr != s.Stdout {
+		s.Stderr.FlushFirst(s.Stdout)
+	}
+	x.meta = L.NewTypeMetatable(fileType)
+	x.meta.RawSetString("__index", x.meta)
+	x.setRows(L, x.meta, fileRows)
+	mod := L.RegisterModule(lua.IoLibName, nil).(*lua.LTable)
+	x.setRows(L, mod, ioRows)
+	x.input = x.userdata(L, x.stdin())
+	x.output = x.userdata(L, standardOutput(s.Stdout))
+	mod.RawSetString("stdin", x.input)
+	mod.RawSetString("stdout", x.output)
+	mod.RawSetString("stderr", x.userdata(L, standardOutput(s.Stderr)))
+	return x
+}
+
+func (x *IO) setRows(L *lua.LState, t *lua.LTable, rows map[string]func(*IO, *lua.LState) int) {
+	for name, fn := range rows {
+		t.RawSetString(name, L.NewFunction(func(L *lua.LState) int { return fn(x, L) }))
+	}
+}
+
+func (x *IO) stdin() *file {
+	f := &file{in: newInput(x.streams.Stdin), std: true}
+	if disk, ok := x.streams.Stdin.(*os.File); ok {
+		f.seek = disk
+	}
+	if x.streams.StdinTerminal {
+		f.in.src.before = x.streams.Stdout.Flush
+	}
+	return f
+}
+
+func standardOutput(o *Output) *file {
+	f := &file{out: o, std: true}
+	if disk, ok := o.dst.(*os.File); ok {
+		f.seek = disk
+	}
+	return f
+}
+
+func (x *IO) userdata(L *lua.LState, f *file) *lua.LUserData {
+	ud := L.NewUserData()
+	ud.Value, ud.Metatable = f, x.meta
+	return ud
+}
+
+// adopt makes the userdata of a file that the script has opened.
+func (x *IO) adopt(L *lua.LState, f *file) *lua.LUserData {
+	x.mu.Lock()
+	x.open[f] = struct{}{}
+	x.mu.Unlock()
+	ud := x.userdata(L, f)
+	runtime.AddCleanup(ud, func(f *file) { go x.shut(context.Background(), f) }, f)
+	return ud
+}
+
+// shut closes f for good.
+func (x *IO) shut(ctx context.Context, f *file) error {
+	err := f.close(ctx)
+	x.mu.Lock()
+	delete(x.open, f)
+	x.mu.Unlock()
+	return err
+}
+
+func (x *IO) leftOpen() []*file {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	var files []*file
+	for f := range x.open {
+		files = append(files, f)
+	}
+	return files
+}
+
+// Finish closes what the script has left open as the end of PUC Lua does: it waits for the children
+// of io.popen. They are killed if ctx ends first.
+func (x *IO) Finish(ctx context.Context) {
+	for _, f := range x.leftOpen() {
+		x.shut(ctx, f)
+	}
+}
+
+// Close kills the children of io.popen and closes what the script has left open, without waiting for
+// the other end of a pipe. It does not flush the standard streams, which are the host's.
+func (x *IO) Close() {
+	files := x.leftOpen()
+	for _, f := range files {
+		if f.child != nil {
+			f.child.kill()
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), killedDelay)
+	defer cancel()
+	for _, f := range files {
+		x.shut(ctx, f)
+	}
+}

@@ -1,0 +1,107 @@
+package lua51
+
+import (
+	"math"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+// maxArray bounds the array part of tables: gopher-lua fills it up to any index that is set, and
+// keeps what lies beyond in a hash. It is a setting of the library, the same for all machines.
+const maxArray = 1 << 22
+
+func init() { lua.MaxArrayIndex = maxArray }
+
+// tableLength is a border of t: the number of its items where it is a list.
+func tableLength(t *lua.LTable) int {
+	n := t.Len()
+	if n == maxArray-1 { // the array part is full: items may go on in the hash
+		for t.RawGet(lua.LNumber(n+1)) != lua.LNil {
+			n++
+		}
+	}
+	return n
+}
+
+// length is the operator #.
+func length(L *lua.LState) int {
+	switch v := L.Get(1).(type) {
+	case *lua.LTable:
+		L.Push(lua.LNumber(tableLength(v)))
+	case lua.LString:
+		L.Push(lua.LNumber(len(v)))
+	default:
+		meta := L.GetMetaField(v, "__len")
+		if meta == lua.LNil {
+			raise(L, "attempt to get length of a %s value", v.Type().String())
+		}
+		L.Push(meta)
+		L.Push(v)
+		L.Call(1, 1)
+	}
+	return 1
+}
+
+// power is the operator ^.
+func power(L *lua.LState) int { return arithmetic(L, "__pow", Pow) }
+
+// mod is the operator %. PUC Lua defines it by its rounded quotient, so that for large numbers it is
+// no exact remainder.
+func mod(L *lua.LState) int { return arithmetic(L, "__mod", modulo) }
+
+func modulo(a, b float64) float64 {
+	whole := math.Floor(a/b) * b // a product of its own: no fused multiply-add
+	return a - float64(whole)
+}
+
+// arithmetic computes an operator on numbers and strings that read as numbers, or calls its
+// metamethod.
+func arithmetic(L *lua.LState, event string, compute func(a, b float64) float64) int {
+	a, b := L.Get(1), L.Get(2)
+	x, ok1 := toNumber(a)
+	y, ok2 := toNumber(b)
+	if ok1 && ok2 {
+		L.Push(lua.LNumber(compute(x, y)))
+		return 1
+	}
+	meta := L.GetMetaField(a, event)
+	if meta == lua.LNil {
+		meta = L.GetMetaField(b, event)
+	}
+	if meta == lua.LNil {
+		bad := a
+		if ok1 {
+			bad = b
+		}
+		raise(L, "attempt to perform arithmetic on a %s value", bad.Type().String())
+	}
+	L.Push(meta)
+	L.Push(a)
+	L.Push(b)
+	L.Call(2, 1)
+	return 1
+}
+
+// join makes one table of parts: table, number of its array items (-1: its length), and so on.
+func join(L *lua.LState) int {
+	out := L.CheckTable(1)
+	at := L.CheckInt(2)
+	for i := 3; i < L.GetTop(); i += 2 {
+		part, n := L.CheckTable(i), L.CheckInt(i+1)
+		if n < 0 {
+			n = part.MaxN()
+		}
+		for j := 1; j <= n; j++ {
+			out.RawSetInt(at+j, part.RawGetInt(j))
+		}
+		part.ForEach(func(k, v lua.LValue) {
+			if f, ok := k.(lua.LNumber); ok && f >= 1 && f <= lua.LNumber(n) && f == lua.LNumber(int(f)) {
+				return
+			}
+			out.RawSet(k, v)
+		})
+		at += n
+	}
+	L.Push(out)
+	return 1
+}

@@ -1,0 +1,55 @@
+package lua51
+
+import (
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+// pushResult pushes true, or nil, the message and the error number; about, if not empty, starts the
+// message. An interruption is raised instead.
+func pushResult(L *lua.LState, err error, about string) int {
+	if err == nil {
+		L.Push(lua.LTrue)
+		return 1
+	}
+	raiseInterruption(L, err)
+	text, number := errnoText(err)
+	if about != "" {
+		text = about + ": " + text
+	}
+	L.Push(lua.LNil)
+	L.Push(lua.LString(text))
+	L.Push(lua.LNumber(number))
+	return 3
+}
+
+func raiseInterruption(L *lua.LState, err error) {
+	if isInterruption(err) {
+		raise(L, "%s", err.Error())
+	}
+}
+
+// errnoText is strerror's text and the number of the system's error in err. Go writes the same texts
+// without the capital.
+func errnoText(err error) (string, int) {
+	var no syscall.Errno
+	if !errors.As(err, &no) {
+		switch {
+		case errors.Is(err, os.ErrClosed):
+			no = syscall.EBADF
+		case errors.Is(err, io.ErrClosedPipe):
+			no = syscall.EPIPE
+		case errors.Is(err, os.ErrNotExist):
+			no = syscall.ENOENT
+		default:
+			no = syscall.EIO
+		}
+	}
+	text := no.Error()
+	return strings.ToUpper(text[:1]) + text[1:], int(no)
+}

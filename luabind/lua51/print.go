@@ -1,0 +1,53 @@
+package lua51
+
+import (
+	"io"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+func baseTostring(L *lua.LState) int {
+	v := checkAny(L, 1)
+	if handler := L.GetMetaField(v, "__tostring"); handler != lua.LNil {
+		L.Push(call(L, handler, v))
+	} else {
+		L.Push(lua.LString(plainText(v)))
+	}
+	return 1
+}
+
+// plainText is the text of a value without its metatable.
+func plainText(v lua.LValue) string {
+	if s, ok := toText(v); ok {
+		return s
+	}
+	return v.String()
+}
+
+// basePrint writes each argument as the global function tostring gives it, up to its first zero
+// byte. text is the tostring that need not be called.
+func basePrint(L *lua.LState, stdout io.Writer, text *lua.LFunction) int {
+	tostring := L.GetGlobal("tostring")
+	var line []byte
+	for i, n := 1, L.GetTop(); i <= n; i++ {
+		v := L.Get(i)
+		s := ""
+		if tostring == text && L.GetMetaField(v, "__tostring") == lua.LNil {
+			s = plainText(v)
+		} else {
+			// The call may fail or print, so what stands before it goes out first.
+			stdout.Write(line)
+			line = line[:0]
+			var ok bool
+			if s, ok = toText(call(L, tostring, v)); !ok {
+				raise(L, "'tostring' must return a string to 'print'")
+			}
+		}
+		if i > 1 {
+			line = append(line, '\t')
+		}
+		line = append(line, cString(s)...)
+	}
+	stdout.Write(append(line, '\n'))
+	return 0
+}

@@ -1,0 +1,287 @@
+package lua51
+
+import (
+	"context"
+	"errors"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+// HiddenChunk is the source name of the Lua part of this package; messages and places pass it over.
+const HiddenChunk = "[protect]"
+
+// maxDepth bounds calls that nest on the Go stack: protected calls, and coroutines that resume
+// coroutines. PUC Lua's limit is 200.
+const maxDepth = 190
+
+// threadValues is the first size of a thread's value stack; it grows as needed.
+const threadValues = 64
+
+// Threads runs protected calls and coroutines. In gopher-lua an error closes the upvalues of the
+// whole thread in which it is raised, so that locals and closures outside the protected call stop
+// sharing; and a protected call cannot be yielded across. Both are cured by giving each protected
+// call a thread of its own. Threads are pooled.
+type Threads struct {
+	ctx    *vmContext // nil: nothing ends the threads
+	free   []*lua.LState
+	owners map[*lua.LState]*lua.LState // thread of a protected call: the thread that made the call
+	fixed  map[*lua.LState]bool        // threads that cannot yield, because Go waits for them
+	depth  int
+
+	create, resume lua.LGFunction // the library's own
+}
+
+// OpenThreads replaces pcall, xpcall and the functions of coroutine in L, the main thread. ctx ends
+// every thread; it is set as L's context.
+func OpenThreads(L *lua.LState, ctx context.Context) *Threads {
+	t := &Threads{owners: make(map[*lua.LState]*lua.LState), fixed: make(map[*lua.LState]bool)}
+	if ctx != nil {
+		t.ctx = newVMContext(ctx)
+		L.SetContext(t.ctx)
+	}
+	co := L.GetGlobal("coroutine").(*lua.LTable)
+	t.create = co.RawGetString("create").(*lua.LFunction).GFunction
+	t.resume = co.RawGetString("resume").(*lua.LFunction).GFunction
+	for name, fn := range map[string]lua.LGFunction{
+		"create": t.coCreate, "resume": t.coResume, "yield": t.coYield, "status": t.coStatus, "running": t.coRunning, "wrap": t.coWrap,
+	} {
+		co.RawSetString(name, L.NewFunction(fn))
+	}
+	L.SetGlobal("pcall", t.newPCall(L))
+	L.SetGlobal("xpcall", L.NewFunction(t.xpcall))
+	return t
+}
+
+// Stopped lets no script run another instruction, once the context of OpenThreads is done: that would
+// otherwise come to pass a moment later.
+func (t *Threads) Stopped() {
+	if t.ctx != nil && t.ctx.Err() != nil {
+		t.ctx.stop()
+	}
+}
+
+// pcallSource is the part of pcall that a coroutine can be suspended in: where the protected
+// function yields, so does pcall, and what comes back goes down again.
+const pcallSource = `
+local start, continue, yield = ...
+local finish
+local function go_on(th, ...) return finish(continue(th, ...)) end
+function finish(th, done, ...)
+	if done == nil then return go_on(th, yield(...)) end
+	return done, ...
+end
+return function(...) return finish(start(...)) end
+`
+
+func (t *Threads) newPCall(L *lua.LState) lua.LValue {
+	proto, err := Compile([]byte(pcallSource), HiddenChunk)
+	if err != nil {
+		panic("lua51: " + err.Error())
+	}
+	L.Push(L.NewFunctionFromProto(proto))
+	L.Push(L.NewFunction(t.start))
+	L.Push(L.NewFunction(t.goOn))
+	L.Push(L.NewFunction(t.coYield))
+	L.Call(3, 1)
+	fn := L.Get(-1)
+	L.Pop(1)
+	return fn
+}
+
+// take returns a thread for a protected call made by L.
+func (t *Threads) take(L *lua.LState) *lua.LState {
+	if t.depth >= maxDepth {
+		raise(L, "C stack overflow")
+	}
+	var th *lua.LState
+	if n := len(t.free); n > 0 {
+		th = t.free[n-1]
+		t.free = t.free[:n-1]
+	} else {
+		th = t.newThread(L)
+	}
+	th.Env = L.Env
+	t.owners[th] = L
+	return th
+}
+
+// newThread makes an empty thread with a small stack that L's context ends.
+func (t *Threads) newThread(L *lua.LState) *lua.LState {
+	opts := L.Options
+	L.Options.RegistrySize = threadValues
+	ctx := L.RemoveContext() // the library would derive one for each thread
+	th, _ := L.NewThread()
+	L.Options = opts
+	if ctx != nil {
+		L.SetContext(ctx)
+		th.SetContext(ctx)
+	}
+	th.Options = opts
+	return th
+}
+
+// give returns a thread whose call is over. One that failed keeps frames that nothing can remove.
+func (t *Threads) give(th *lua.LState, failed bool) {
+	delete(t.owners, th)
+	if failed || len(t.free) >= 64 {
+		return
+	}
+	th.SetTop(0)
+	th.Dead = false
+	t.free = append(t.free, th)
+}
+
+// start is the Go part of pcall: it returns the thread, whether the call is done (nil: it yielded),
+// and the results, the error or the yielded values.
+func (t *Threads) start(L *lua.LState) int {
+	if L.GetTop() == 0 {
+		raise(L, "bad argument #1 to 'pcall' (value expected)")
+	}
+	fn, ok := L.Get(1).(*lua.LFunction)
+	args := make([]lua.LValue, 0, 8)
+	if !ok {
+		// Anything else is called through its metatable.
+		meta, _ := L.GetMetaField(L.Get(1), "__call").(*lua.LFunction)
+		if meta == nil {
+			L.Push(lua.LNil)
+			L.Push(lua.LFalse)
+			L.Push(lua.LString("attempt to call a " + L.Get(1).Type().String() + " value"))
+			return 3
+		}
+		fn = meta
+		args = append(args, L.Get(1))
+	}
+	for i := 2; i <= L.GetTop(); i++ {
+		args = append(args, L.Get(i))
+	}
+	if fn.IsG || t.logical(L) == L.G.MainThread {
+		// A Go function as the first of a thread cannot be suspended, and outside of coroutines
+		// nothing can: such calls leave their thread clean also where they fail.
+		return t.startFixed(L, fn, args)
+	}
+	return t.run(L, t.take(L), fn, args)
+}
+
+func (t *Threads) startFixed(L *lua.LState, fn *lua.LFunction, args []lua.LValue) int {
+	values, err := t.protect(L, fn, nil, args)
+	L.Push(lua.LNil)
+	if err != nil {
+		L.Push(lua.LFalse)
+		L.Push(ErrorValue(err))
+		return 3
+	}
+	L.Push(lua.LTrue)
+	for _, v := range values {
+		L.Push(v)
+	}
+	return 2 + len(values)
+}
+
+// ErrorValue is what a script raised, or the text of an error that is none of a script.
+func ErrorValue(err error) lua.LValue {
+	var api *lua.ApiError
+	if errors.As(err, &api) && api.Object != nil {
+		return api.Object
+	}
+	return lua.LString(err.Error())
+}
+
+// goOn resumes a protected call that had yielded.
+func (t *Threads) goOn(L *lua.LState) int {
+	th := checkThread(L)
+	args := make([]lua.LValue, 0, 8)
+	for i := 2; i <= L.GetTop(); i++ {
+		args = append(args, L.Get(i))
+	}
+	t.owners[th] = L
+	return t.run(L, th, nil, args)
+}
+
+func (t *Threads) run(L, th *lua.LState, fn *lua.LFunction, args []lua.LValue) int {
+	t.depth++
+	state, err, values := L.Resume(th, fn, args...)
+	t.depth--
+	L.G.CurrentThread = L
+	L.Push(th)
+	switch state {
+	case lua.ResumeOK:
+		t.give(th, false)
+		L.Push(lua.LTrue)
+	case lua.ResumeYield:
+		L.Push(lua.LNil)
+	default:
+		t.give(th, true)
+		L.Push(lua.LFalse)
+		values = []lua.LValue{ErrorValue(err)}
+	}
+	for _, v := range values {
+		L.Push(v)
+	}
+	return 2 + len(values)
+}
+
+// Call calls fn with args on a thread of its own, for Go: it cannot be yielded across. A failed
+// call gives the error with the library's traceback of the thread.
+func (t *Threads) Call(L *lua.LState, fn lua.LValue, args ...lua.LValue) ([]lua.LValue, error) {
+	return t.protect(L, fn, nil, args)
+}
+
+func (t *Threads) protect(L *lua.LState, fn lua.LValue, handler *lua.LFunction, args []lua.LValue) ([]lua.LValue, error) {
+	th := t.take(L) // without Parent: the library would hand the results to it by itself
+	t.fixed[th] = true
+	L.G.CurrentThread = th
+	t.depth++
+	th.Push(fn)
+	for _, a := range args {
+		th.Push(a)
+	}
+	err := th.PCall(len(args), lua.MultRet, handler)
+	t.depth--
+	L.G.CurrentThread = L
+	delete(t.fixed, th)
+	var results []lua.LValue
+	if err == nil {
+		for i := 1; i <= th.GetTop(); i++ {
+			results = append(results, th.Get(i))
+		}
+	}
+	t.give(th, false) // PCall leaves the thread clean
+	return results, err
+}
+
+// xpcall is xpcall(f, handler): the handler runs where the error was raised.
+func (t *Threads) xpcall(L *lua.LState) int {
+	if L.GetTop() < 2 {
+		raise(L, "bad argument #2 to 'xpcall' (value expected)")
+	}
+	handler := L.Get(2)
+	results, err := t.protect(L, L.Get(1), L.NewFunction(func(L *lua.LState) int {
+		msg := L.Get(1)
+		L.Push(handler)
+		L.Push(msg)
+		L.Call(1, 1)
+		closeUpvalues(L)
+		return 1
+	}), nil)
+	if err != nil {
+		L.Push(lua.LFalse)
+		L.Push(ErrorValue(err))
+		return 2
+	}
+	L.Push(lua.LTrue)
+	for _, v := range results {
+		L.Push(v)
+	}
+	return 1 + len(results)
+}
+
+// closeUpvalues gives the closures that were made on L their variables, before the frames of a
+// failed call go: with a message handler the library leaves them open. Raising an error is the only
+// way in.
+func closeUpvalues(L *lua.LState) {
+	L.Push(L.NewFunction(func(L *lua.LState) int {
+		L.Error(lua.LNil, 0)
+		return 0
+	}))
+	_ = L.PCall(0, 0, nil) // fails by design
+}

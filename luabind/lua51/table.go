@@ -1,0 +1,169 @@
+package lua51
+
+import (
+	"strings"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+var tableRows = map[string]lua.LGFunction{
+	"concat":   tableConcat,
+	"foreach":  tableForeach,
+	"foreachi": tableForeachi,
+	"getn":     tableGetn,
+	"insert":   tableInsert,
+	"maxn":     tableMaxn,
+	"remove":   tableRemove,
+	"setn":     tableSetn,
+	"sort":     tableSort,
+}
+
+// OpenTable replaces the functions of the library table.
+func OpenTable(L *lua.LState) { setRows(L, lua.TabLibName, tableRows) }
+
+// loopSteps is how many steps a loop goes between two looks at the context.
+const loopSteps = 10_000
+
+func getInt(t *lua.LTable, i int) lua.LValue {
+	if i >= 1 && i < lua.MaxArrayIndex {
+		return t.RawGetInt(i)
+	}
+	return t.RawGet(lua.LNumber(i))
+}
+
+// setInt sets an item; a nil does not make the array longer.
+func setInt(t *lua.LTable, i int, v lua.LValue) {
+	if v == lua.LNil && getInt(t, i) == lua.LNil {
+		return
+	}
+	t.RawSetInt(i, v)
+}
+
+func tableConcat(L *lua.LState) int {
+	sep := optString(L, 2, "")
+	t := checkTable(L, 1)
+	i := optInt(L, 3, 1)
+	last := optInt(L, 4, tableLength(t))
+	size := 0
+	for k := i; k <= last; k++ {
+		v := getInt(t, k)
+		if !isText(v) {
+			raise(L, "invalid value (%s) at index %d in table for 'concat'", v.Type(), k)
+		}
+		size += textRoom(v)
+		if k > i {
+			size += len(sep)
+		}
+		checkResult(L, size)
+		if k%loopSteps == 0 {
+			interrupted(L)
+		}
+	}
+	var out strings.Builder
+	out.Grow(size)
+	for k := i; k <= last; k++ {
+		if k > i {
+			out.WriteString(sep)
+		}
+		writeText(&out, getInt(t, k))
+	}
+	L.Push(lua.LString(out.String()))
+	return 1
+}
+
+func tableForeach(L *lua.LState) int {
+	t, fn := checkTable(L, 1), checkFunction(L, 2)
+	for k, v := t.Next(lua.LNil); k != lua.LNil; k, v = t.Next(k) {
+		if r := call(L, fn, k, v); r != lua.LNil {
+			L.Push(r)
+			return 1
+		}
+	}
+	return 0
+}
+
+func tableForeachi(L *lua.LState) int {
+	t, fn := checkTable(L, 1), checkFunction(L, 2)
+	n := tableLength(t)
+	for i := 1; i <= n; i++ {
+		if r := call(L, fn, lua.LNumber(i), getInt(t, i)); r != lua.LNil {
+			L.Push(r)
+			return 1
+		}
+	}
+	return 0
+}
+
+func tableGetn(L *lua.LState) int {
+	L.Push(lua.LNumber(tableLength(checkTable(L, 1))))
+	return 1
+}
+
+func tableInsert(L *lua.LState) int {
+	t := checkTable(L, 1)
+	n := tableLength(t)
+	switch L.GetTop() {
+	case 2:
+		setInt(t, n+1, L.Get(2))
+	case 3:
+		pos, v := checkInt(L, 2), L.Get(3)
+		if pos >= 1 && pos <= n && n < maxArray-1 {
+			t.Insert(pos, v)
+			return 0
+		}
+		for i := n + 1; i > pos; i-- {
+			setInt(t, i, getInt(t, i-1))
+			if i%loopSteps == 0 {
+				interrupted(L)
+			}
+		}
+		setInt(t, pos, v)
+	default:
+		raise(L, "wrong number of arguments to 'insert'")
+	}
+	return 0
+}
+
+func tableMaxn(L *lua.LState) int {
+	highest := lua.LNumber(0)
+	checkTable(L, 1).ForEach(func(k, _ lua.LValue) {
+		if n, ok := k.(lua.LNumber); ok && n > highest {
+			highest = n
+		}
+	})
+	L.Push(highest)
+	return 1
+}
+
+func tableRemove(L *lua.LState) int {
+	t := checkTable(L, 1)
+	n := tableLength(t)
+	pos := optInt(L, 2, n)
+	if pos < 1 || pos > n {
+		return 0
+	}
+	L.Push(t.Remove(pos))
+	return 1
+}
+
+func tableSetn(L *lua.LState) int {
+	checkTable(L, 1)
+	raise(L, "'setn' is obsolete")
+	return 0
+}
+
+func baseUnpack(L *lua.LState) int {
+	t := checkTable(L, 1)
+	from := optInt(L, 2, 1)
+	to := optInt(L, 3, tableLength(t))
+	if from > to {
+		return 0
+	}
+	if L.GetTop()+to-from+1 > maxPushed {
+		raise(L, "too many results to unpack")
+	}
+	for i := from; i <= to; i++ {
+		L.Push(getInt(t, i))
+	}
+	return to - from + 1
+}

@@ -138,7 +138,7 @@ func (in *Interp) openLibraries(ctx context.Context) {
 	in.threads = lua51.OpenThreads(in.L, ctx)
 	in.sites.threads = in.threads
 	in.linker = lua51.NewLinker(in.L)
-	lua51.OpenBase(in.L, in.std.Stdout)
+	lua51.OpenBase(in.L, in.std.Stdout, npu.Suggest)
 	lua51.OpenString(in.L)
 	lua51.OpenTable(in.L)
 	lua51.OpenMath(in.L)

@@ -23,10 +23,12 @@ var baseRows = map[string]lua.LGFunction{
 	"unpack":         baseUnpack,
 }
 
-// OpenBase replaces basic functions; print writes to stdout. The functions that PUC Lua does not
+// OpenBase replaces basic functions; print writes to stdout. suggest, where not nil, helps with names
+// that a table lacks. The functions that PUC Lua does not
 // have are removed.
-func OpenBase(L *lua.LState, stdout io.Writer) {
+func OpenBase(L *lua.LState, stdout io.Writer, suggest Suggester) {
 	globals := setRows(L, "_G", baseRows)
+	openBlame(L, suggest)
 	next := L.NewFunction(baseNext) // not the one that scripts call by its name
 	step := L.NewFunction(ipairsStep)
 	text := L.NewFunction(baseTostring)
@@ -94,7 +96,12 @@ func baseError(L *lua.LState) int {
 }
 
 func baseGetmetatable(L *lua.LState) int {
-	L.Push(L.GetMetatable(checkAny(L, 1)))
+	switch v := checkAny(L, 1); v.Type() {
+	case lua.LTNil, lua.LTBool, lua.LTNumber:
+		L.Push(lua.LNil) // theirs only explain; see openBlame
+	default:
+		L.Push(L.GetMetatable(v))
+	}
 	return 1
 }
 

@@ -69,32 +69,53 @@ func (in instruction) bx() int { return int(in) & (1<<18 - 1) }
 // jump is how far a jump instruction leads.
 func (in instruction) jump() int { return in.bx() - (1<<17 - 1) }
 
+// origin is where a value came from, as the code names it.
+type origin struct {
+	kind string // "local", "global", "upvalue", "field", "method"; "": nothing tells
+	name string
+	from int // register of the table of a field or method, index of an upvalue
+	at   int // instruction that read it
+}
+
 // registerName is the name of what register reg holds at pc.
 func registerName(proto *lua.FunctionProto, pc, reg int) (name string, method bool) {
-	if local, ok := localName(proto, pc, reg); ok {
-		return local, false
+	o := originOf(proto, pc, reg)
+	if o.kind == "" {
+		return "?", false
+	}
+	return o.name, o.kind == "method"
+}
+
+// originOf tells where the value in register reg at pc came from.
+func originOf(proto *lua.FunctionProto, pc, reg int) origin {
+	if local, ok := localName(proto, pc, reg); ok && local[0] != hiddenMark {
+		return origin{kind: "local", name: local, from: reg}
 	}
 	at := lastWrite(proto, pc, reg)
 	if at < 0 {
-		return "?", false
+		return origin{}
 	}
 	switch in := instruction(proto.Code[at]); in.op() {
 	case lua.OP_MOVE, lua.OP_MOVEN:
 		if in.b() < in.a() {
-			return registerName(proto, at, in.b())
+			return originOf(proto, at, in.b())
 		}
 	case lua.OP_GETGLOBAL:
-		return constantName(proto, in.bx()), false
+		return origin{"global", constantName(proto, in.bx()), 0, at}
 	case lua.OP_GETUPVAL:
 		if in.b() < len(proto.DbgUpvalues) {
-			return proto.DbgUpvalues[in.b()], false
+			return origin{"upvalue", proto.DbgUpvalues[in.b()], in.b(), at}
 		}
 	case lua.OP_GETTABLE, lua.OP_GETTABLEKS:
-		return operandName(proto, in.c()), false
+		if name := operandName(proto, in.c()); name != "?" {
+			return origin{"field", name, in.b(), at}
+		}
 	case lua.OP_SELF:
-		return operandName(proto, in.c()), true
+		if name := operandName(proto, in.c()); name != "?" {
+			return origin{"method", name, in.b(), at}
+		}
 	}
-	return "?", false
+	return origin{}
 }
 
 // localName is the name of the local variable that lives in register reg at pc. Locals take registers

@@ -24,7 +24,7 @@ func Concat(L *lua.LState) int {
 			n = first
 			continue
 		}
-		acc = concatPair(L, L.Get(n-1), acc)
+		acc = concatPair(L, n-1, acc)
 		n--
 	}
 	L.Push(acc)
@@ -81,16 +81,18 @@ func writeText(out *strings.Builder, v lua.LValue) {
 	}
 }
 
-func concatPair(L *lua.LState, a, b lua.LValue) lua.LValue {
+// concatPair joins argument i and b, which was joined from the arguments after it.
+func concatPair(L *lua.LState, i int, b lua.LValue) lua.LValue {
+	a := L.Get(i)
 	handler := L.GetMetaField(a, "__concat")
 	if handler == lua.LNil {
 		handler = L.GetMetaField(b, "__concat")
 	}
 	if handler == lua.LNil {
 		if isText(a) {
-			a = b
+			i++
 		}
-		raise(L, "attempt to concatenate a %s value", a.Type())
+		raise(L, "attempt to concatenate %s", blameArgument(L, i))
 	}
 	return call(L, handler, a, b)
 }

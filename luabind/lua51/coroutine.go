@@ -94,6 +94,11 @@ func (t *Threads) coResume(L *lua.LState) int {
 	n := t.resume(L)
 	t.depth--
 	L.G.CurrentThread = L
+	if n == 2 && L.Get(-2) == lua.LFalse {
+		v := errorText(L.Get(-1))
+		L.Pop(1)
+		L.Push(v)
+	}
 	return n
 }
 

@@ -20,7 +20,7 @@ func newTestState(t testing.TB, out *bytes.Buffer) *lua.LState {
 	t.Helper()
 	L := lua.NewState(lua.Options{RegistrySize: 1 << 14, RegistryMaxSize: 1 << 20})
 	t.Cleanup(L.Close)
-	OpenBase(L, out)
+	OpenBase(L, out, nil)
 	OpenString(L)
 	OpenTable(L)
 	OpenMath(L)

@@ -33,7 +33,7 @@ func length(L *lua.LState) int {
 	default:
 		meta := L.GetMetaField(v, "__len")
 		if meta == lua.LNil {
-			raise(L, "attempt to get length of a %s value", v.Type().String())
+			raise(L, "attempt to get length of %s", blameArgument(L, 1))
 		}
 		L.Push(meta)
 		L.Push(v)
@@ -69,11 +69,11 @@ func arithmetic(L *lua.LState, event string, compute func(a, b float64) float64)
 		meta = L.GetMetaField(b, event)
 	}
 	if meta == lua.LNil {
-		bad := a
+		bad := 1
 		if ok1 {
-			bad = b
+			bad = 2
 		}
-		raise(L, "attempt to perform arithmetic on a %s value", bad.Type().String())
+		raise(L, "attempt to perform arithmetic on %s", blameArgument(L, bad))
 	}
 	L.Push(meta)
 	L.Push(a)

@@ -181,7 +181,7 @@ func (t *Threads) startFixed(L *lua.LState, fn *lua.LFunction, args []lua.LValue
 func ErrorValue(err error) lua.LValue {
 	var api *lua.ApiError
 	if errors.As(err, &api) && api.Object != nil {
-		return api.Object
+		return errorText(api.Object)
 	}
 	return lua.LString(err.Error())
 }
@@ -256,7 +256,7 @@ func (t *Threads) xpcall(L *lua.LState) int {
 	}
 	handler := L.Get(2)
 	results, err := t.protect(L, L.Get(1), L.NewFunction(func(L *lua.LState) int {
-		msg := L.Get(1)
+		msg := errorText(L.Get(1))
 		L.Push(handler)
 		L.Push(msg)
 		L.Call(1, 1)

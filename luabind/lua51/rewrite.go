@@ -6,6 +6,9 @@ import (
 	"github.com/yuin/gopher-lua/ast"
 )
 
+// hiddenMark begins the names that no script can write.
+const hiddenMark = '\x00'
+
 // Names that no script can write: locals that hold values on their way, and the functions that
 // link puts in as constants.
 const (

@@ -1,0 +1,38 @@
+package lua51
+
+import (
+	"regexp"
+	"strings"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+// vmTexts are messages of the virtual machine itself, and how PUC Lua words them.
+var vmTexts = []struct {
+	part string // quick test
+	re   *regexp.Regexp
+	text string
+}{
+	{"operation between", regexp.MustCompile(`cannot perform \w+ operation between number and (\w+)$`), "attempt to perform arithmetic on a $1 value"},
+	{"operation between", regexp.MustCompile(`cannot perform \w+ operation between (\w+) and \w+$`), "attempt to perform arithmetic on a $1 value"},
+	{"non-table object", regexp.MustCompile(`attempt to index a non-table object\((\w+)\) with key '[^']*'$`), "attempt to index a $1 value"},
+	{"non-function object", regexp.MustCompile(`attempt to call a non-function object$`), "attempt to call a value that is not a function"},
+	{"callstack overflow", regexp.MustCompile(`lua callstack overflow$`), "stack overflow"},
+	{"registry overflow", regexp.MustCompile(`registry overflow$`), "stack overflow"},
+}
+
+// errorText gives an error value of the virtual machine the words of PUC Lua.
+func errorText(v lua.LValue) lua.LValue {
+	s, ok := v.(lua.LString)
+	if !ok {
+		return v
+	}
+	for _, t := range vmTexts {
+		if strings.Contains(string(s), t.part) {
+			if out := t.re.ReplaceAllString(string(s), t.text); out != string(s) {
+				return lua.LString(out)
+			}
+		}
+	}
+	return v
+}

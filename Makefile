@@ -29,14 +29,16 @@ bench:
 	$(GO) run ./tests/bench
 	$(GO) test -run '^$$' -bench . -benchtime 200ms -timeout 30m ./npu/internal/executor ./luabind ./npu/sim ./npu/sim/kernel
 
-# every fuzz target for FUZZTIME, one after the other
+# every fuzz target for FUZZTIME, one after the other, under the race detector (needs a C compiler),
+# and more generated Lua programs than the tests compare
 fuzz:
 	@set -e; $(GO) list -f '{{.Dir}}' ./... | while read -r dir; do \
 	  grep -hos '^func Fuzz[A-Za-z0-9]*' "$$dir"/*_test.go | sed 's/^func //' | while read -r target; do \
 	    echo "fuzz $$target in $$dir"; \
-	    (cd "$$dir" && $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x .); \
+	    (cd "$$dir" && CGO_ENABLED=1 $(GO) test -race -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x .); \
 	  done; \
 	done
+	$(GO) test ./tests -run '^TestLuaDifferential$$' -lua-programs=20000 -lua-seed=$$(date +%s)
 
 # the reference manual, from the tables in luabind
 docs:

@@ -1,8 +1,6 @@
 package luabind
 
 import (
-	"os"
-
 	lua "github.com/yuin/gopher-lua"
 
 	"npulua/luabind/lua51"
@@ -19,11 +17,7 @@ func (in *Interp) openBase() {
 	} {
 		L.SetGlobal(name, L.NewFunction(fn))
 	}
-	if pkg, ok := L.GetGlobal("package").(*lua.LTable); ok {
-		if loaders, ok := pkg.RawGetString("loaders").(*lua.LTable); ok {
-			loaders.RawSetInt(2, L.NewFunction(in.moduleLoader))
-		}
-	}
+	in.openRequire()
 }
 
 // osExit closes the session and ends the process: os.exit([code]), true is 0 and false is 1.
@@ -57,7 +51,6 @@ func (in *Interp) exit(L *lua.LState) {
 		in.exiting = true
 		lua51.Raise(L, "os.exit(%d)", in.exitCode)
 	}
-	in.exiting = false
 	in.opts.Exit(in.exitCode)
 }
 
@@ -135,29 +128,4 @@ func (in *Interp) baseDoFile(L *lua.LState) int {
 	}
 	L.Call(0, lua.MultRet)
 	return L.GetTop() - top
-}
-
-// moduleLoader is the loader of require for files on package.path.
-func (in *Interp) moduleLoader(L *lua.LState) int {
-	name := L.CheckString(1)
-	pkg, _ := L.GetGlobal("package").(*lua.LTable)
-	var path string
-	if pkg != nil {
-		path = pkg.RawGetString("path").String()
-	}
-	file, tried := findModule(name, path)
-	if file == "" {
-		L.Push(lua.LString(tried))
-		return 1
-	}
-	data, err := os.ReadFile(file)
-	if err == nil {
-		var fn *lua.LFunction
-		if fn, err = in.load(data, file); err == nil {
-			L.Push(fn)
-			return 1
-		}
-	}
-	lua51.Raise(L, "error loading module '%s' from file '%s':\n\t%s", name, file, err.Error())
-	return 0
 }

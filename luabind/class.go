@@ -254,7 +254,7 @@ func (b *binding[T]) write(c *call) (err error) {
 		}
 		return b.cl.assign(c, self, i, c.L.Get(3))
 	}
-	return c.fail(npu.ErrInvalidParam, "%s has no field %s that can be set", article(b.cl.name), describe(key))
+	return c.fail(npu.ErrInvalidParam, "%s has no element or field %s that can be set", article(b.cl.name), describe(key))
 }
 
 func (b *binding[T]) tostring(L *lua.LState) int {

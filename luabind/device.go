@@ -21,7 +21,7 @@ var deviceClass = &class[*npu.Device]{
 		{"disable_peer_access", doc{"(peer)", "", "Undoes `enable_peer_access`, both ways.", "", `dev:disable_peer_access(other)`}, nil, deviceDisablePeer},
 		{"peer_access", doc{"(peer)", "boolean", "Whether the device may reach the memory of device `peer` now.", "", `print(dev:peer_access(other))`}, nil, devicePeerAccess},
 		{"close", doc{"()", "", "Waits for queued work, closes everything on the device (contexts, streams, events, memory) and resets it. `npu.device` opens it again.", "a fault of the queued work, once", `dev:close()`}, nil, deviceClose},
-		{"reset", doc{"()", "", "As `close`, but by force: queued work is dropped and its faults are forgotten.", "", `dev:reset()`}, nil, deviceReset},
+		{"reset", doc{"()", "", "As `close`, but by force: what has not started is dropped, what runs is finished, and faults are forgotten.", "", `dev:reset()`}, nil, deviceReset},
 	},
 	fields: []field[*npu.Device]{
 		{"id", doc{Text: "Number of the device among the visible ones, from 0."}, func(c *call, d *npu.Device) (lua.LValue, error) { return lua.LNumber(d.ID()), nil }},

@@ -19,7 +19,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
@@ -146,6 +145,10 @@ func (in *Interp) openLibraries(ctx context.Context) {
 	in.io = lua51.OpenIO(in.L, in.std)
 }
 
+// ExitStatus is what a script gave to os.exit in a host function, from where it cannot end the process
+// itself; ok is false where it did not.
+func (in *Interp) ExitStatus() (status int, ok bool) { return in.exitCode, in.exiting }
+
 // Flush writes what scripts have printed. It returns the first error that writing ever had.
 func (in *Interp) Flush() error {
 	_ = in.std.Stdout.Flush(context.Background()) // Err has it too
@@ -207,22 +210,20 @@ func (in *Interp) run(fn *lua.LFunction) error {
 	return err
 }
 
-// setArgs sets arg, and where modules are looked for: beside the script, then where Lua does.
+// setArgs sets arg as lua(1) does: the script at 0, its arguments from 1 on, and the program before
+// it.
 func (in *Interp) setArgs() {
-	L := in.L
-	arg := L.NewTable()
+	arg := in.L.NewTable()
+	program := 0
 	if in.opts.Script != "" {
 		arg.RawSetInt(0, lua.LString(in.opts.Script))
-		if pkg, ok := L.GetGlobal("package").(*lua.LTable); ok && in.opts.Script != "-" {
-			dir := filepath.Dir(in.opts.Script)
-			path := filepath.Join(dir, "?.lua") + ";" + filepath.Join(dir, "?", "init.lua") + ";" + L.GetField(pkg, "path").String()
-			pkg.RawSetString("path", lua.LString(path))
-		}
+		program = -1
 	}
+	arg.RawSetInt(program, lua.LString(os.Args[0]))
 	for i, a := range in.opts.Args {
 		arg.RawSetInt(i+1, lua.LString(a))
 	}
-	L.SetGlobal("arg", arg)
+	in.L.SetGlobal("arg", arg)
 }
 
 // abort ends the script because of a defect of ours: its context is cancelled, so that no pcall

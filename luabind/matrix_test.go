@@ -149,7 +149,7 @@ func (m *matrix) one(name string, fn lua.LValue, args ...lua.LValue) {
 	}
 	code, _ := t.RawGetString("code").(lua.LNumber)
 	if npu.Code(code).Name() == "" || t.RawGetString("message") == lua.LNil || math.Trunc(float64(code)) != float64(code) {
-		text, _ := errorText(t)
+		text := errorText(t)
 		m.Errorf("%s%v: %s", name, args, text)
 	}
 }

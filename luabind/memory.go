@@ -113,6 +113,7 @@ func bufferUpload(c *call, b *npu.Buffer) error {
 		if src, err = c.t.Host(b.Type(), b.Count(), false); err != nil {
 			return err
 		}
+		defer src.Close(c.t) // it only carries the data
 		n, err := c.setFrom(src, v)
 		if err != nil {
 			return err

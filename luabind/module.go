@@ -42,7 +42,7 @@ var moduleFunctions = []function{
 	{"keep", doc{"(x)", "x", "Lets a handle out of the innermost scope: the scope around it, or nobody, owns it then.", "", `return npu.keep(x)`}, nil, moduleKeep},
 	{"busy", doc{"(seconds)", "", "Models host work: time passes and devices go on. On the simulator the time is virtual.", "100000 for less than 0", `npu.busy(0.008)`}, nil, moduleBusy},
 	{"time", doc{"()", "number", "Seconds since the start, on the backend's clock: virtual on the simulator.", "", `local t0 = npu.time()`}, nil, moduleTime},
-	{"stats", doc{"()", "table", "Counters: `commands` (queued), `calls` (that waited for an answer), `waits`, `context_switches`, `ring_full` (times that the script had to wait for room), `errors` (commands refused), `time` (seconds), and `live`, the number of open handles by kind.", "", `print(npu.stats().commands)`}, nil, moduleStats},
+	{"stats", doc{"()", "table", "Counters: `commands` (queued), `calls` (that waited for an answer), `waits`, `context_switches`, `errors` (commands refused), `time` (seconds), and `live`, the number of open handles by kind.", "", `print(npu.stats().commands)`}, nil, moduleStats},
 }
 
 // moduleFields documents what openModule sets besides functions.
@@ -272,6 +272,6 @@ func moduleStats(c *call) error {
 		live.RawSetString(kind, lua.LNumber(n))
 	}
 	c.push(c.in.record("commands", s.Commands, "calls", s.Calls, "waits", s.Waits, "context_switches", s.ContextSwitches,
-		"ring_full", s.RingFull, "errors", s.Errors, "time", float64(s.Time)/float64(time.Second), "live", live))
+		"errors", s.Errors, "time", float64(s.Time)/float64(time.Second), "live", live))
 	return nil
 }

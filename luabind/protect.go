@@ -49,6 +49,12 @@ func cleanTrace(trace string) string {
 // callLua calls fn with args from Go while a script waits in one of our calls: a host function, a
 // kernel.
 func (in *Interp) callLua(fn *lua.LFunction, args ...lua.LValue) error {
+	if in.exiting {
+		return nil // os.exit was called: the script is over
+	}
 	_, err := in.protected(in.state, fn, args...)
+	if in.exiting {
+		return nil // its error is os.exit on its way out
+	}
 	return err
 }

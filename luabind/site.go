@@ -2,7 +2,6 @@ package luabind
 
 import (
 	"fmt"
-	"sort"
 	"sync"
 
 	lua "github.com/yuin/gopher-lua"
@@ -11,28 +10,32 @@ import (
 	"npulua/npu"
 )
 
-// sites numbers places in scripts: a function prototype owns a range of numbers, one a line, so
-// that noting the place of a call is an addition.
+// sites numbers places in scripts: a source owns ranges of numbers, one a line, so that noting the
+// place of a call is an addition. Chunks of one name share their numbers.
 type sites struct {
 	mu     sync.Mutex // the table is read by whoever formats an error
-	bases  map[*lua.FunctionProto]npu.Site
-	ranges []siteRange
-	next   npu.Site
+	bases  map[source]npu.Site
+	ranges []source // range i begins at 1 + i * linesInRange
 
 	// owned by the interpreter's goroutine
 	threads *lua51.Threads
 	proto   *lua.FunctionProto // of the last call
+	part    int                // of its source
 	base    npu.Site
 }
 
-type siteRange struct {
-	base npu.Site
+// source is a part of a chunk: its lines from part * linesInRange on.
+type source struct {
 	name string
+	part int
 }
 
-func newSites() *sites {
-	return &sites{bases: make(map[*lua.FunctionProto]npu.Site), next: 1}
-}
+const (
+	linesInRange = 1 << 12
+	maxRanges    = 1<<20 - 1 // what 32 bits hold; later chunks have no places
+)
+
+func newSites() *sites { return &sites{bases: make(map[source]npu.Site)} }
 
 // here is the place in a script that called the Go function running on L, 0 where there is none.
 func (s *sites) here(L *lua.LState) npu.Site {
@@ -40,37 +43,38 @@ func (s *sites) here(L *lua.LState) npu.Site {
 	if proto == nil {
 		return 0
 	}
-	if proto != s.proto {
-		s.proto, s.base = proto, s.baseOf(proto)
+	if part := line / linesInRange; proto != s.proto || part != s.part {
+		s.proto, s.part, s.base = proto, part, s.baseOf(source{proto.SourceName, part})
 	}
-	return s.base + npu.Site(line)
+	if s.base == 0 {
+		return 0
+	}
+	return s.base + npu.Site(line%linesInRange)
 }
 
-func (s *sites) baseOf(proto *lua.FunctionProto) npu.Site {
+func (s *sites) baseOf(src source) npu.Site {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	base, ok := s.bases[proto]
-	if !ok {
-		last := 0
-		for _, n := range proto.DbgSourcePositions {
-			last = max(last, n)
-		}
-		base = s.next
-		s.next += npu.Site(last + 1)
-		s.bases[proto] = base
-		s.ranges = append(s.ranges, siteRange{base, proto.SourceName})
+	base, ok := s.bases[src]
+	if !ok && len(s.ranges) < maxRanges {
+		base = npu.Site(1 + len(s.ranges)*linesInRange)
+		s.bases[src] = base
+		s.ranges = append(s.ranges, src)
 	}
 	return base
 }
 
 // text is "script.lua:12".
 func (s *sites) text(site npu.Site) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	i := sort.Search(len(s.ranges), func(i int) bool { return s.ranges[i].base > site })
-	if site == 0 || i == 0 {
+	if site == 0 {
 		return ""
 	}
-	r := s.ranges[i-1]
-	return fmt.Sprintf("%s:%d", r.name, site-r.base)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i, line := int(site-1)/linesInRange, int(site-1)%linesInRange
+	if i >= len(s.ranges) {
+		return ""
+	}
+	r := s.ranges[i]
+	return fmt.Sprintf("%s:%d", r.name, r.part*linesInRange+line)
 }

@@ -148,7 +148,8 @@ func (t *Thread) Host(typ DType, count int64, pinned bool) (*Buffer, error) {
 		}
 		b.data = make([]byte, n)
 		b.ptr = addressOf(b.data)
-		m.res = &resource{kind: "host memory", session: t.s}
+		m.res = t.s.adopt(t, &resource{kind: "host memory", detail: describe(typ, count, n), explicit: true})
+		runtime.AddCleanup(b, (*resource).collect, m.res)
 		return b, nil
 	}
 	ctx, err := t.CurrentContext()
@@ -291,7 +292,7 @@ func (b *Buffer) Slice(first, count int64) (*Buffer, error) {
 		return nil, errorf(ErrParamInvalid, "slice of %d elements from %d on is not inside 1 to %d", count, first+1, b.count)
 	}
 	size := int64(b.typ.Size())
-	s := &Buffer{root: b.root, owner: b.allocation(), space: b.space, typ: b.typ, count: count, bytes: count * size,
+	s := &Buffer{root: b.root, owner: b.allocation(), space: b.space, typ: b.typ, count: count, bytes: count * size, readOnly: b.readOnly,
 		ptr: b.ptr + driver.Ptr(first*size)}
 	if b.data != nil {
 		s.data = b.data[first*size : (first+count)*size : (first+count)*size]
@@ -308,10 +309,6 @@ func (b *Buffer) allocation() *Buffer {
 
 // Close gives the memory back, with all slices of it, once queued work that uses it is done.
 func (b *Buffer) Close(t *Thread) error {
-	if b.space == PageableMemory {
-		b.root.res.session.forget(b.root.res, t.Site, "")
-		return nil
-	}
 	return b.root.res.close(t, "", false)
 }
 

@@ -3,7 +3,9 @@ package npu
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
+	"slices"
 	"time"
 
 	"npulua/npu/internal/driver"
@@ -57,8 +59,10 @@ func (dev *Device) CreateContext(t *Thread) (*Context, error) {
 		return len(res.children) == 0 && res.stream.idle(d)
 	}
 	runtime.AddCleanup(c, (*resource).collect, res)
+	dev.s.mu.Lock()
 	dev.contexts++
 	c.id = dev.contexts
+	dev.s.mu.Unlock()
 	t.setCurrent(c)
 	return c, nil
 }
@@ -84,6 +88,9 @@ func (c *Context) SetCurrent(t *Thread) error {
 	if err := c.res.check(); err != nil {
 		return err
 	}
+	if t.c.Inside() {
+		return insideError()
+	}
 	t.setCurrent(c)
 	return nil
 }
@@ -96,7 +103,7 @@ func (c *Context) Synchronize(t *Thread, timeout time.Duration) error {
 	return t.s.synchronizeAll(t, c.res, timeout, false)
 }
 
-// Options names the options of a context, with the vendor's numbers.
+// contextOptions names the options of a context, with the vendor's numbers.
 var contextOptions = map[string]driver.ContextOption{
 	"deterministic":      driver.OptionDeterministic,
 	"debug_kernel":       driver.OptionDebugKernel,
@@ -105,7 +112,7 @@ var contextOptions = map[string]driver.ContextOption{
 
 // ContextOptions lists the names that SetOption takes.
 func ContextOptions() []string {
-	return []string{"debug_kernel", "deterministic", "strong_consistency"}
+	return slices.Sorted(maps.Keys(contextOptions))
 }
 
 func contextOption(name string) (driver.ContextOption, error) {

@@ -82,6 +82,9 @@ func Copy(t *Thread, dst, src *Buffer) error {
 	if err := checkCopy(dst, src); err != nil {
 		return err
 	}
+	if dst.readOnly {
+		return dst.touch(true)
+	}
 	if err := dst.root.settle(t, false); err != nil {
 		return err
 	}

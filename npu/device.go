@@ -28,6 +28,9 @@ type Utilization = driver.Utilization
 // Device retains device id, unless the session has already, and makes its default context current.
 // Ids count from 0 over the visible devices; ErrInvalidDevice where there is none.
 func (t *Thread) Device(id int) (*Device, error) {
+	if t.c.Inside() {
+		return nil, insideError()
+	}
 	s := t.s
 	s.mu.Lock()
 	dev := s.devices[id]
@@ -185,7 +188,8 @@ func (dev *Device) Synchronize(t *Thread, timeout time.Duration) error {
 // Thread.Device opens it again.
 func (dev *Device) Close(t *Thread) error { return dev.res.close(t, "", false) }
 
-// Reset does the same without waiting: queued work is dropped and faults are forgotten.
+// Reset does the same by force: what has not started is dropped, what runs is finished, and faults are
+// forgotten.
 func (dev *Device) Reset(t *Thread) error { return dev.res.close(t, "", true) }
 
 func (dev *Device) check() error { return dev.res.check() }

@@ -74,6 +74,9 @@ func (b *Buffer) SetAll(n int64, next func(i int64) (float64, error)) error {
 		if err != nil {
 			return err
 		}
+		if err := b.touch(true); err != nil { // next may have closed the buffer, or queued a copy of it
+			return err
+		}
 		if msg := b.typ.Check(v); msg != "" {
 			return errorf(ErrInvalidParam, "element %d: %s", i+1, msg)
 		}

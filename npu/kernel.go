@@ -2,6 +2,7 @@ package npu
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 
 	"npulua/npu/internal/driver"
@@ -86,7 +87,7 @@ func (s *Session) Kernel(name string) (*Kernel, error) {
 	if err != nil {
 		return nil, errorf(ErrInternal, "%v", err)
 	}
-	return &Kernel{s: s, name: name, doc: k.Doc, sig: sig, types: k.Types, opts: KernelOptions{Name: name}, loaded: map[variant]driver.Kernel{}}, nil
+	return s.newKernel(&Kernel{name: name, doc: k.Doc, sig: sig, types: k.Types, opts: KernelOptions{Name: name}}), nil
 }
 
 // NewKernel declares a kernel. ErrInvalidParam for a signature that cannot be read.
@@ -105,7 +106,28 @@ func (s *Session) NewKernel(opts KernelOptions) (*Kernel, error) {
 		return nil, hinted(errorf(ErrInvalidParam, "kernel %q has nothing to run", opts.Name),
 			"give it sim = function (for the simulator), binary = file (for hardware), or both")
 	}
-	return &Kernel{s: s, name: opts.Name, sig: sig, opts: opts, loaded: map[variant]driver.Kernel{}}, nil
+	return s.newKernel(&Kernel{name: opts.Name, sig: sig, opts: opts}), nil
+}
+
+// newKernel lets the driver forget what was loaded of k once nobody can reach k; launches that are
+// queued still run.
+func (s *Session) newKernel(k *Kernel) *Kernel {
+	k.s, k.loaded = s, make(map[variant]driver.Kernel)
+	runtime.AddCleanup(k, func(loaded map[variant]driver.Kernel) {
+		s.mu.Lock()
+		closing := s.closing
+		s.mu.Unlock()
+		if closing || len(loaded) == 0 {
+			return
+		}
+		s.exec.Release(func(driver.Driver) bool {
+			for _, h := range loaded {
+				_ = s.loader.UnloadKernel(h) // fails where its device was closed, which forgot it
+			}
+			return true
+		})
+	}, k.loaded)
+	return k
 }
 
 // Name is the kernel's name.

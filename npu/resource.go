@@ -1,8 +1,10 @@
 package npu
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"npulua/npu/internal/driver"
@@ -159,7 +161,9 @@ func (r *resource) collect() {
 		s.mu.Unlock()
 		return
 	}
-	s.leaked = append(s.leaked, leakOf(r))
+	if r.explicit {
+		s.leaked[leakOf(r)]++
+	}
 	children := slices.Clone(r.children)
 	s.mu.Unlock()
 	for _, c := range slices.Backward(children) {
@@ -199,26 +203,34 @@ type Leak struct {
 	Kind   string // "stream", "device memory"
 	Detail string // "float32 x 1024 (4096 B)"
 	Site   Site   // where it was created
+	Count  int    // how many of them
 }
 
 func leakOf(r *resource) Leak { return Leak{Kind: r.kind, Detail: r.detail, Site: r.created} }
 
 // Leaks lists the handles that the program made and never closed, those that garbage collection
-// found included, oldest first. Devices do not count: they are reset at the end.
+// found included, by place. Devices do not count: they are reset at the end.
 func (s *Session) Leaks() []Leak {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := slices.Clone(s.leaked)
+	found := maps.Clone(s.leaked)
 	var walk func(r *resource)
 	walk = func(r *resource) {
 		for _, c := range r.children {
 			if c.explicit {
-				out = append(out, leakOf(c))
+				found[leakOf(c)]++
 			}
 			walk(c)
 		}
 	}
 	walk(s.root)
-	slices.SortStableFunc(out, func(a, b Leak) int { return int(int64(a.Site) - int64(b.Site)) })
+	var out []Leak
+	for l, n := range found {
+		l.Count = n
+		out = append(out, l)
+	}
+	slices.SortFunc(out, func(a, b Leak) int {
+		return cmp.Or(cmp.Compare(a.Site, b.Site), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Detail, b.Detail))
+	})
 	return out
 }

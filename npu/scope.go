@@ -14,6 +14,9 @@ type scope struct {
 // Scope calls fn and then closes, newest first, what t created in it and did not keep, also after
 // an error or a panic of fn. It returns the error of fn, or else the errors of closing.
 func (t *Thread) Scope(fn func() error) (err error) {
+	if t.c.Inside() {
+		return insideError()
+	}
 	sc := &scope{outer: t.scope}
 	t.scope = sc
 	defer func() {

@@ -38,7 +38,7 @@ type Session struct {
 	mu      sync.Mutex
 	root    *resource
 	live    map[string]int // open handles by kind
-	leaked  []Leak         // found by garbage collection
+	leaked  map[Leak]int   // found by garbage collection; Count is not set in the keys
 	untold  []error        // faults for Close: the call that found them returned another error
 	devices map[int]*Device
 	closing bool
@@ -56,7 +56,7 @@ func Open(ctx context.Context, opts Options) (*Session, error) {
 		return nil, err
 	}
 	s := &Session{
-		info: info, opts: opts, drv: d, live: make(map[string]int), devices: make(map[int]*Device),
+		info: info, opts: opts, drv: d, live: make(map[string]int), devices: make(map[int]*Device), leaked: make(map[Leak]int),
 		root: &resource{kind: "session"},
 	}
 	s.root.session = s

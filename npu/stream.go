@@ -45,7 +45,7 @@ type stopping struct {
 
 // unlessTold is err, or nil where it is the same fault as told.
 func unlessTold(err error, told *Error) error {
-	if e, ok := err.(*Error); ok && told != nil && e.Code == told.Code && e.Site == told.Site {
+	if e, ok := err.(*Error); ok && told != nil && e.Fault != 0 && e.Fault == told.Fault {
 		return nil
 	}
 	return err
@@ -99,8 +99,11 @@ func (c *Context) CreateStream(t *Thread, opts StreamOptions) (*Stream, error) {
 		return d.DestroyStream(h, force)
 	}})
 	res.idle = st.idle
+	s := &Stream{ctx: c, res: res, state: st, priority: opts.Priority}
+	t.s.mu.Lock()
 	c.streams++
-	s := &Stream{ctx: c, res: res, state: st, priority: opts.Priority, number: c.streams}
+	s.number = c.streams
+	t.s.mu.Unlock()
 	runtime.AddCleanup(s, (*resource).collect, res)
 	return s, nil
 }
@@ -394,7 +397,7 @@ func (s *Session) synchronizeAll(t *Thread, r *resource, timeout time.Duration, 
 			err = unlessTold(err, told[st.stop])
 		}
 		for _, other := range errs { // a context that stopped says so of every stream
-			if e, ok := other.(*Error); ok && e.Site != 0 {
+			if e, ok := other.(*Error); ok {
 				err = unlessTold(err, e)
 			}
 		}

@@ -4,7 +4,7 @@ import "fmt"
 
 // Suggest returns `, did you mean "x"?` for the candidate nearest to name, or "" where none is near.
 func Suggest(name string, candidates []string) string {
-	best, bestDist := "", len(name)/2+1
+	best, bestDist := "", (len(name)+2)/3+1
 	for _, c := range candidates {
 		if d := editDistance(name, c); d < bestDist || d == bestDist && best != "" && c < best {
 			best, bestDist = c, d

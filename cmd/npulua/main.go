@@ -183,6 +183,9 @@ func (p *program) finish(ctx context.Context, in *luabind.Interp, o *options, er
 			status = exitStatus(ctx, closeErr)
 		}
 	}
+	if code, ok := in.ExitStatus(); ok && !interrupted {
+		return code
+	}
 	return status
 }
 
@@ -209,7 +212,11 @@ func (p *program) reportInterrupt(ctx context.Context, o *options) {
 
 func (p *program) reportLeaks(in *luabind.Interp) {
 	leaks := in.Session().Leaks()
-	fmt.Fprintf(p.stderr, "npulua: %d handle(s) never closed\n", len(leaks))
+	total := 0
+	for _, l := range leaks {
+		total += l.Count
+	}
+	fmt.Fprintf(p.stderr, "npulua: %d handle(s) never closed\n", total)
 	for _, l := range leaks {
 		where, detail := in.Place(l.Site), l.Detail
 		if where == "" {
@@ -217,6 +224,9 @@ func (p *program) reportLeaks(in *luabind.Interp) {
 		}
 		if detail != "" {
 			detail = ", " + detail
+		}
+		if l.Count > 1 {
+			detail += fmt.Sprintf(", %d times", l.Count)
 		}
 		fmt.Fprintf(p.stderr, "  %s: %s%s\n", where, l.Kind, detail)
 	}

@@ -160,6 +160,9 @@ func flagError(fs *pflag.FlagSet, err error) error {
 	if errors.As(err, &bad) {
 		return fmt.Errorf("--%s: %w", bad.GetFlag().Name, bad.Unwrap())
 	}
+	if strings.Contains(err.Error(), "'i' in -i") {
+		return errors.New("there is no interactive mode yet (-i)")
+	}
 	name, ok := strings.CutPrefix(err.Error(), "unknown flag: --")
 	if !ok {
 		return err

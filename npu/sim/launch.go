@@ -111,8 +111,9 @@ func (d *Driver) startLaunch(t *task) {
 	var cost kernel.Cost
 	t.fault = d.bind(t)
 	if t.fault == nil && k.own != nil {
-		t.fault = d.planOwn(t)
-		cost = t.launch.own.Cost
+		if t.fault = d.planOwn(t); t.fault == nil {
+			cost = t.launch.own.Cost // a launch that is refused takes no more than its start
+		}
 	} else if t.fault == nil {
 		for _, m := range t.launch.mem {
 			cost.Bytes += float64(m.size)
@@ -214,7 +215,7 @@ func (d *Driver) runLaunch(t *task) error {
 		}
 	}
 	if k.own.Block != nil {
-		parallel(&l.own, k.own.Block)
+		d.parallel(&l.own, k.own.Block)
 	}
 	if k.own.Finish != nil {
 		k.own.Finish(&l.own)
@@ -240,10 +241,10 @@ func runHost(t *task) error {
 
 // parallel calls block for every block, on all CPUs where the work is worth it. A panic of a block
 // is one of the caller.
-func parallel(l *kernel.Launch, block func(*kernel.Launch, int)) {
+func (d *Driver) parallel(l *kernel.Launch, block func(*kernel.Launch, int)) {
 	workers := min(runtime.GOMAXPROCS(0), l.Blocks)
 	if workers < 2 || l.Cost.Flops+l.Cost.Bytes < parallelAbove {
-		for b := range l.Blocks {
+		for b := 0; b < l.Blocks && !d.stopped.Load(); b++ {
 			block(l, b)
 		}
 		return
@@ -257,7 +258,7 @@ func parallel(l *kernel.Launch, block func(*kernel.Launch, int)) {
 				failed.Store(&r)
 			}
 		}()
-		for b := next.Add(1) - 1; b < int64(l.Blocks); b = next.Add(1) - 1 {
+		for b := next.Add(1) - 1; b < int64(l.Blocks) && !d.stopped.Load(); b = next.Add(1) - 1 {
 			block(l, int(b))
 		}
 	}

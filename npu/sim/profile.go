@@ -119,6 +119,9 @@ func parseProfile(data []byte) (*Profile, error) {
 	if err := dec.Decode(p); err != nil {
 		return nil, err
 	}
+	if dec.More() {
+		return nil, errors.New("there is more after the profile")
+	}
 	for _, f := range []struct {
 		name string
 		v    float64

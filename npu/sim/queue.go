@@ -284,7 +284,8 @@ func (d *Driver) setFault(s *stream, t *task, err error) {
 	if !errors.As(err, &f) {
 		f = &driver.Error{Code: driver.CodeVectorException, Call: t.cmd.Op.Call(), Detail: err.Error()}
 	}
-	f.Site, f.Op = t.cmd.Site, t.cmd.Op.String()
+	d.faults++
+	f.Site, f.Op, f.Fault = t.cmd.Site, t.cmd.Op.String(), d.faults
 	if s.fault == nil {
 		s.fault = f
 	} else if len(s.fault.Affected) < driver.MaxAffected {

@@ -9,6 +9,7 @@ package sim
 
 import (
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"npulua/npu/internal/driver"
@@ -31,6 +32,8 @@ type Driver struct {
 	seq      uint64    // order of submission
 	freeTask *task
 	untimed  bool // host calls take no time
+	faults   uint64
+	stopped  atomic.Bool // kernels compute no further blocks
 
 	thread *thread // the host thread that calls now
 	inits  int
@@ -54,6 +57,7 @@ var (
 	_ driver.Loader  = (*Driver)(nil)
 	_ driver.Peers   = (*Driver)(nil)
 	_ driver.Threads = (*Driver)(nil)
+	_ driver.Stopper = (*Driver)(nil)
 	_ driver.Closer  = (*Driver)(nil)
 )
 
@@ -89,6 +93,9 @@ func (d *Driver) Close() error {
 	d.pinned.clear()
 	return nil
 }
+
+// Stop implements driver.Stopper: kernels compute no further blocks.
+func (d *Driver) Stop() { d.stopped.Store(true) }
 
 // newHandle returns a number that was never a handle before.
 func (d *Driver) newHandle() uintptr {

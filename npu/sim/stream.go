@@ -12,7 +12,6 @@ type stream struct {
 	id       int
 	ctx      *context
 	priority int
-	flags    uint32
 
 	head, tail *task
 	count      int
@@ -28,7 +27,7 @@ func (d *Driver) newStream(call string, c *context, cfg driver.StreamConfig) (*s
 		return nil, driver.Errorf(driver.CodeResourceStream, call, "device %d has no more than %d streams, default streams included",
 			dev.id, dev.profile.Streams)
 	}
-	s := &stream{ctx: c, id: dev.streamID, priority: min(max(cfg.Priority, 0), 7), flags: cfg.Flags}
+	s := &stream{ctx: c, id: dev.streamID, priority: min(max(cfg.Priority, 0), 7)}
 	dev.streamID++
 	dev.streams++
 	if len(c.streams) > 0 {

@@ -184,6 +184,10 @@ type Threads interface {
 	OnNewThread(fn func())
 }
 
+// Stopper is implemented by a driver that can break off work of its own. Stop may be called from any
+// thread; work that was broken off leaves its results undefined.
+type Stopper interface{ Stop() }
+
 // Closer is implemented by a driver that holds memory or libraries of the process.
 type Closer interface{ Close() error }
 
@@ -208,8 +212,7 @@ const (
 
 // StreamConfig describes a new stream.
 type StreamConfig struct {
-	Priority int    // 0 (highest) to 7; clamped
-	Flags    uint32 // the vendor's bits
+	Priority int // 0 (highest) to 7; clamped
 }
 
 // EventFlags are the vendor's bits for events of the newer kind; zero is the legacy kind, which

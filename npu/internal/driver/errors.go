@@ -103,6 +103,7 @@ type Error struct {
 	Hint     string // what to do; "" means the hint of Code
 	Site     Site   // where the failing command was issued, when that was an earlier call
 	Cause    error  // what made it happen, where that was an error of its own: of a host function
+	Fault    uint64 // number of the fault in this process, the same wherever it is told; 0: no fault of queued work
 	Affected []Site // later commands of the same stream that ran after the failure, at most MaxAffected
 }
 

@@ -132,6 +132,9 @@ func (e *Executor) Last(c *Caller) {
 // interrupted. Calls and waits go on. It may be called from anywhere.
 func (e *Executor) Abort() {
 	e.aborted.Store(true)
+	if s, ok := e.d.(driver.Stopper); ok {
+		s.Stop()
+	}
 	e.kick()
 }
 
@@ -321,7 +324,7 @@ func (e *Executor) both(refused *driver.Error, fault error) error {
 	if refused == nil {
 		return fault
 	}
-	if f, ok := fault.(*driver.Error); fault == nil || ok && f.Code == refused.Code && f.Site == refused.Site {
+	if f, ok := fault.(*driver.Error); fault == nil || ok && f.Fault != 0 && f.Fault == refused.Fault {
 		return refused
 	}
 	return errors.Join(fault, refused)

@@ -68,12 +68,16 @@ func handle[T comparable](c *call, i int, name, want string) (T, error) {
 }
 
 func (c *call) buffer(i int, name string) (*npu.Buffer, error) {
-	if ud, ok := c.arg(i).(*lua.LUserData); ok {
-		if v, ok := ud.Value.(*npu.Buffer); ok {
-			return v, nil
-		}
+	return handle[*npu.Buffer](c, i, name, "a buffer")
+}
+
+// operands reads the buffers of a copy.
+func (c *call) operands() (dst, src *npu.Buffer, err error) {
+	if dst, err = c.buffer(1, "dst"); err != nil {
+		return nil, nil, err
 	}
-	return nil, c.wrongType(i, name, "a buffer")
+	src, err = c.buffer(2, "src")
+	return dst, src, err
 }
 
 func (c *call) number(i int, name string) (float64, error) {

@@ -132,7 +132,7 @@ func (b *binding[T]) metatable(index lua.LValue) *lua.LTable {
 	return mt
 }
 
-// bound is what stands for a Go handle in Lua; npu keeps it with the handle, so that one handle is
+// wrap is the Lua value of a Go handle. It is kept in bound, with the handle, so that one handle is
 // one Lua value.
 func (b *binding[T]) wrap(self T, bound *any) lua.LValue {
 	if ud, ok := (*bound).(*lua.LUserData); ok {
@@ -161,10 +161,7 @@ func (b *binding[T]) method(m *method[T]) lua.LGFunction {
 	return func(L *lua.LState) int {
 		c := in.enter(L)
 		c.owner, c.name, c.options, c.skip = b.cl.name, m.name, m.options, 1
-		var self T
-		if ud, ok := L.Get(1).(*lua.LUserData); ok {
-			self, _ = ud.Value.(T)
-		}
+		self, _ := b.self(L)
 		return c.leave(invoke(c, self, m.fn, b.cl.name))
 	}
 }

@@ -24,7 +24,7 @@ var contextClass = &class[*npu.Context]{
 		}, contextAlloc},
 		{"set_current", doc{"()", "", "Makes the context current for this task.", "107017 where it was closed", `ctx:set_current()`}, nil, contextSetCurrent},
 		{"use", doc{"(fn, ...)", "results of fn", "Makes the context current, calls `fn(...)`, and makes the former one current again, also after an error.", "an error of fn, unchanged", `ctx:use(function() print(npu.current_context()) end)`}, nil, contextUse},
-		{"synchronize", doc{"([timeout])", "", "Waits for the work of all streams of the context. `timeout` in seconds; left out it waits for ever.", "507046 when the timeout is over (the work goes on); a fault of the work, once", `ctx:synchronize()`}, nil, contextSynchronize},
+		{"synchronize", doc{"([timeout])", "", "Waits for the work of all streams of the context. `timeout` in seconds; left out it waits for ever.", "507046 when the timeout is over (the work goes on); a fault of the work, once", `ctx:synchronize()`}, nil, synchronize[*npu.Context]},
 		{"set_option", doc{"(name, value)", "", "Sets an option of the context: `deterministic`, `debug_kernel`, `strong_consistency`; `value` is a whole number or a boolean (1 or 0).", "100000 for an option that does not exist", `ctx:set_option("deterministic", 1)`}, nil, contextSetOption},
 		{"get_option", doc{"(name)", "number", "Reads an option of the context.", "107021 where it was never set; 100000 for an option that does not exist", `print(ctx:get_option("deterministic"))`}, nil, contextGetOption},
 		{"close", doc{"()", "", "Waits for the work of the context and destroys it with its streams and events. Where it was current, the context of before is current again. Calling it again does nothing.", "107002 for a default context; a fault of the queued work, once", `ctx:close()`}, nil, contextClose},
@@ -133,14 +133,6 @@ func (c *call) runBlock(i int, block func(body func() error) error) error {
 		c.push(v)
 	}
 	return err
-}
-
-func contextSynchronize(c *call, x *npu.Context) error {
-	timeout, err := c.timeout(1)
-	if err != nil {
-		return err
-	}
-	return x.Synchronize(c.t, timeout)
 }
 
 func contextSetOption(c *call, x *npu.Context) error {

@@ -12,8 +12,8 @@ var eventClass = &class[*npu.Event]{
 	name: "event",
 	text: "Mark in a stream: streams and the host can wait for it, and `npu.elapsed` takes the time between two. Recording it again moves it.",
 	methods: []method[*npu.Event]{
-		{"synchronize", doc{"([timeout])", "", "Waits until the work that the event stands for is done. `timeout` in seconds: 0 asks without waiting, left out it waits for ever. An event that was never recorded is no wait.", "507047 when the timeout is over (the work goes on); a fault of its stream, once", `e:synchronize()`}, nil, eventSynchronize},
-		{"query", doc{"()", "boolean", "Whether the work that the event stands for is done; true where it was never recorded.", "", `print(e:query())`}, nil, eventQuery},
+		{"synchronize", doc{"([timeout])", "", "Waits until the work that the event stands for is done. `timeout` in seconds: 0 asks without waiting, left out it waits for ever. An event that was never recorded is no wait.", "507047 when the timeout is over (the work goes on); a fault of its stream, once", `e:synchronize()`}, nil, synchronize[*npu.Event]},
+		{"query", doc{"()", "boolean", "Whether the work that the event stands for is done; true where it was never recorded.", "", `print(e:query())`}, nil, query[*npu.Event]},
 		{"close", doc{"()", "", "Destroys the event. Waits that are queued already are not affected. Calling it again does nothing.", "", `e:close()`}, nil, eventClose},
 	},
 	fields: []field[*npu.Event]{
@@ -29,20 +29,6 @@ var eventClass = &class[*npu.Event]{
 		}
 		return fmt.Sprintf("event(device %d%s%s", e.Context().Device().ID(), timing, closedMark(e.Closed()))
 	},
-}
-
-func eventSynchronize(c *call, e *npu.Event) error {
-	timeout, err := c.timeout(1)
-	if err != nil {
-		return err
-	}
-	return e.Synchronize(c.t, timeout)
-}
-
-func eventQuery(c *call, e *npu.Event) error {
-	done, err := e.Query(c.t)
-	c.push(lua.LBool(done))
-	return err
 }
 
 func eventClose(c *call, e *npu.Event) error { return e.Close(c.t) }

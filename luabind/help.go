@@ -80,15 +80,7 @@ func Reference() string {
 	}
 	b.WriteString("\n## Built-in kernels\n\n| kernel | parameters | types | what it computes |\n| --- | --- | --- | --- |\n")
 	for _, k := range npu.Kernels() {
-		var types []string
-		for _, row := range k.Types {
-			var names []string
-			for _, t := range row {
-				names = append(names, t.String())
-			}
-			types = append(types, strings.Join(names, "/"))
-		}
-		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s |\n", k.Name, k.Signature, strings.Join(types, ", "), k.Doc)
+		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s |\n", k.Name, k.Signature, strings.Join(k.TypeNames(), ", "), k.Doc)
 	}
 	return b.String()
 }

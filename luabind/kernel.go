@@ -115,15 +115,8 @@ func moduleKernels(c *call) error {
 	list := c.L.NewTable()
 	for _, k := range npu.Kernels() {
 		types := c.L.NewTable()
-		for _, row := range k.Types {
-			text := ""
-			for i, t := range row {
-				if i > 0 {
-					text += "/"
-				}
-				text += t.String()
-			}
-			types.Append(lua.LString(text))
+		for _, row := range k.TypeNames() {
+			types.Append(lua.LString(row))
 		}
 		list.Append(c.in.record("name", k.Name, "signature", k.Signature, "doc", k.Doc, "types", types))
 	}

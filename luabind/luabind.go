@@ -74,6 +74,7 @@ type Interp struct {
 	kernels   *binding[*npu.Kernel]
 	args      []npu.Arg // scratch of launches
 
+	ctx      context.Context // ends the scripts
 	cancel   context.CancelCauseFunc
 	panicked *npu.PanicError // the defect of ours that ended the script
 	exiting  bool            // os.exit was called where the session could not be closed
@@ -84,6 +85,7 @@ type Interp struct {
 func Open(ctx context.Context, opts Options) (*Interp, error) {
 	in := &Interp{opts: opts, sites: newSites()}
 	ctx, in.cancel = context.WithCancelCause(ctx)
+	in.ctx = ctx
 	opts.Session.Where = in.sites.text
 	session, err := npu.Open(ctx, opts.Session)
 	if err != nil {
@@ -164,6 +166,7 @@ func (in *Interp) Close(force bool) error {
 		in.cancel(context.Canceled)
 	}
 	err := in.session.Close(force)
+	in.io.Finish(in.ctx) // at once where that has ended
 	in.io.Close()
 	in.L.Close()
 	in.cancel(nil)

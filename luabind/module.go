@@ -180,11 +180,7 @@ func moduleHost(c *call) error {
 }
 
 func moduleCopy(c *call) error {
-	dst, err := c.buffer(1, "dst")
-	if err != nil {
-		return err
-	}
-	src, err := c.buffer(2, "src")
+	dst, src, err := c.operands()
 	if err != nil {
 		return err
 	}

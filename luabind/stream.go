@@ -20,8 +20,8 @@ var streamClass = &class[*npu.Stream]{
 		{"record", doc{"([event])", "event", "Queues a mark; the event then stands for all work queued on the stream so far. Left out, a new event with timing is made.", "107003 for an event of another device", `local e = s:record()`}, nil, streamRecord},
 		{"wait", doc{"(event)", "", "Queues a wait: later work of the stream starts after what the event stands for now. The event may be of another stream, context or device. One that was never recorded is no wait.", "", `s2:wait(e)`}, nil, streamWait},
 		{"callback", doc{"(fn)", "", "Queues a call of `fn()` on the host, at the next waiting call after the stream has come to it; later work of the stream waits for it. `fn` may touch host buffers, but make no NPU calls. An error in it is a fault of the stream.", "", `s:callback(function() print("half way") end)`}, nil, streamCallback},
-		{"synchronize", doc{"([timeout])", "", "Waits until all work queued so far is done. `timeout` in seconds: 0 asks without waiting, left out it waits for ever.", "507046 when the timeout is over (the work goes on); the first fault of the work, once", `s:synchronize()`}, nil, streamSynchronize},
-		{"query", doc{"()", "boolean", "Whether all work queued so far is done, without waiting.", "the first fault of the work, once", `print(s:query())`}, nil, streamQuery},
+		{"synchronize", doc{"([timeout])", "", "Waits until all work queued so far is done. `timeout` in seconds: 0 asks without waiting, left out it waits for ever.", "507046 when the timeout is over (the work goes on); the first fault of the work, once", `s:synchronize()`}, nil, synchronize[*npu.Stream]},
+		{"query", doc{"()", "boolean", "Whether all work queued so far is done, without waiting.", "the first fault of the work, once", `print(s:query())`}, nil, query[*npu.Stream]},
 		{"close", doc{"()", "", "Waits for the work of the stream and destroys it. Calling it again does nothing.", "a fault of the work, once; 100000 for a default stream", `s:close()`}, nil, streamClose},
 	},
 	fields: []field[*npu.Stream]{
@@ -46,11 +46,7 @@ var streamClass = &class[*npu.Stream]{
 }
 
 func streamCopy(c *call, s *npu.Stream) error {
-	dst, err := c.buffer(1, "dst")
-	if err != nil {
-		return err
-	}
-	src, err := c.buffer(2, "src")
+	dst, src, err := c.operands()
 	if err != nil {
 		return err
 	}
@@ -132,20 +128,6 @@ func streamCallback(c *call, s *npu.Stream) error {
 	}
 	in := c.in
 	return s.Callback(c.t, func() error { return in.callLua(fn) })
-}
-
-func streamSynchronize(c *call, s *npu.Stream) error {
-	timeout, err := c.timeout(1)
-	if err != nil {
-		return err
-	}
-	return s.Synchronize(c.t, timeout)
-}
-
-func streamQuery(c *call, s *npu.Stream) error {
-	done, err := s.Query(c.t)
-	c.push(lua.LBool(done))
-	return err
 }
 
 func streamClose(c *call, s *npu.Stream) error { return s.Close(c.t) }

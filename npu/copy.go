@@ -13,8 +13,8 @@ func (s *Stream) Copy(t *Thread, dst, src *Buffer) error {
 	if err := checkCopy(dst, src); err != nil {
 		return err
 	}
-	if s.res.closed || s.ctx.res.closed {
-		return s.closedError()
+	if err := s.check(); err != nil {
+		return err
 	}
 	kind := driver.DeviceToDevice
 	switch {
@@ -68,12 +68,15 @@ func queuedCopyError(dst, src *Buffer) error {
 }
 
 func (s *Stream) foreignCopyError(dst, src *Buffer) error {
-	dev := dst.root.dev
-	if dev == nil {
-		dev = src.root.dev
+	return hinted(s.foreignError(eitherDevice(dst, src)), "use a stream of the buffer's device")
+}
+
+// eitherDevice is the device of a copy that has one: the destination's, where both have.
+func eitherDevice(dst, src *Buffer) *Device {
+	if dst.root.dev != nil {
+		return dst.root.dev
 	}
-	return hinted(errorf(ErrStreamContext, "the buffer is on device %d, the stream on device %d", dev.id, s.ctx.dev.id),
-		"use a stream of the buffer's device")
+	return src.root.dev
 }
 
 // Copy copies src to dst, which have the same type and count, and returns when it is done. It first
@@ -97,11 +100,7 @@ func Copy(t *Thread, dst, src *Buffer) error {
 		runtime.KeepAlive(src)
 		return nil
 	}
-	dev := dst.root.dev
-	if dev == nil {
-		dev = src.root.dev
-	}
-	err := t.call(dev.deflt.h, func(d driver.Driver) error {
+	err := t.call(eitherDevice(dst, src).deflt.h, func(d driver.Driver) error {
 		return d.Memcpy(dst.ptr, dst.bytes, src.ptr, src.bytes, driver.CopyDefault)
 	})
 	runtime.KeepAlive(dst)

@@ -71,7 +71,7 @@ func (dev *Device) Closed() bool { return dev.res.closed }
 // DefaultContext is the context that the device has without being asked. It cannot be closed.
 func (dev *Device) DefaultContext() *Context { return dev.deflt }
 
-// Info describes the device. ErrNotSupported where the backend cannot tell.
+// DeviceInfo describes device id. ErrNotSupported where the backend cannot tell.
 func (s *Session) DeviceInfo(t *Thread, id int) (DeviceInfo, error) {
 	var info DeviceInfo
 	if err := need(s, s.prober, "describe devices"); err != nil {

@@ -131,9 +131,9 @@ func (b *Buffer) Reshape(shape []int) error {
 	n := int64(1)
 	for _, d := range shape {
 		if d < 1 || int64(d) > b.count {
-			return errorf(ErrParamInvalid, "shape %v is not %d elements", shape, b.count)
+			n = 0
 		}
-		if n *= int64(d); n > b.count {
+		if n *= int64(d); n < 1 || n > b.count {
 			break
 		}
 	}

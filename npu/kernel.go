@@ -1,12 +1,9 @@
 package npu
 
 import (
-	"fmt"
 	"runtime"
-	"strings"
 
 	"npulua/npu/internal/driver"
-	"npulua/npu/internal/dtype"
 	"npulua/npu/internal/executor"
 	"npulua/npu/sim/kernel"
 )
@@ -16,9 +13,6 @@ type Signature = driver.Signature
 
 // HostLaunch is a launch as KernelOptions.Sim sees it.
 type HostLaunch = driver.HostLaunch
-
-// MaxBlocks is the largest block dim of a launch.
-const MaxBlocks = 65535
 
 // KernelOptions declare a kernel of the program's own.
 type KernelOptions struct {
@@ -61,6 +55,15 @@ const maxTypeVars = 4
 type KernelInfo struct {
 	Name, Signature, Doc string
 	Types                [][]DType // supported bindings of the signature's type variables; nil: it has none
+}
+
+// TypeNames is Types in words: "float32/int8" for a binding of two variables.
+func (k KernelInfo) TypeNames() []string {
+	var names []string
+	for _, row := range k.Types {
+		names = append(names, typeList(row))
+	}
+	return names
 }
 
 // Kernels lists the built-in kernels.
@@ -138,177 +141,6 @@ func (k *Kernel) Doc() string { return k.doc }
 
 // Signature is its parameter list.
 func (k *Kernel) Signature() *Signature { return k.sig }
-
-// Arg is one argument of a launch: a buffer, or else a number.
-type Arg struct {
-	Buffer *Buffer
-	Number float64
-}
-
-// Launch queues k with blocks blocks. args match the signature: buffers on the device of s for
-// pointer parameters, numbers for scalars. What only the kernel can tell, such as a count beyond
-// an operand, is a fault of the stream.
-func (s *Stream) Launch(t *Thread, k *Kernel, blocks int64, args []Arg) error {
-	if err := s.check(); err != nil {
-		return err
-	}
-	if blocks < 1 || blocks > MaxBlocks {
-		return errorf(ErrParamInvalid, "block dim must be 1 to %d, got %d", MaxBlocks, blocks)
-	}
-	v := variant{dev: s.ctx.dev}
-	if k.opts.Sim != nil {
-		v.caller = t.c
-	}
-	if err := k.bind(s, t, args, &v); err != nil {
-		return err
-	}
-	h := k.last
-	if v != k.lastOf || h == 0 {
-		var err error
-		if h, err = k.load(t, s.ctx, v); err != nil {
-			return err
-		}
-	}
-	p, c, err := s.begin(t, driver.OpLaunch)
-	if err != nil {
-		return err
-	}
-	c.Kernel = h
-	c.Blocks = uint32(blocks)
-	words := c.Args[:0]
-	for i := range args {
-		a, par := &args[i], &k.sig.Params[i]
-		if b := a.Buffer; b != nil {
-			words = append(words, uint64(b.ptr), uint64(b.bytes))
-			b.used(s.state, t.Site, par.Dir != driver.DirIn)
-		} else {
-			words = append(words, par.Type.Bits(a.Number))
-		}
-	}
-	c.Args = words
-	return s.submit(t, p)
-}
-
-// bind checks the arguments against the signature and finds the types of its variables.
-func (k *Kernel) bind(s *Stream, t *Thread, args []Arg, v *variant) error {
-	if len(args) != len(k.sig.Params) {
-		return k.argError("takes %d arguments, got %d", len(k.sig.Params), len(args))
-	}
-	for i := range args {
-		a, p := &args[i], &k.sig.Params[i]
-		b := a.Buffer
-		switch {
-		case p.Pointer && b == nil:
-			return k.argError("argument %d (%s) must be a buffer, got a number", i+1, p.Name)
-		case !p.Pointer && b != nil:
-			return k.argError("argument %d (%s) must be a number, got a buffer", i+1, p.Name)
-		case !p.Pointer:
-			typ := p.Type
-			if typ == dtype.Invalid {
-				typ = v.types[k.typeVar(p)]
-			}
-			if msg := typ.Check(a.Number); msg != "" {
-				return k.argError("argument %d (%s): %s", i+1, p.Name, msg)
-			}
-			continue
-		}
-		if b.root.res.closed {
-			return b.check()
-		}
-		if b.space != DeviceMemory || b.root.dev != s.ctx.dev {
-			if err := s.onDevice(t, b); err != nil {
-				e := err.(*Error)
-				e.Detail = fmt.Sprintf("kernel %q: argument %d (%s): %s", k.name, i+1, p.Name, e.Detail)
-				return e
-			}
-		}
-		want := p.Type
-		if want == dtype.Invalid {
-			j := k.typeVar(p)
-			if v.types[j] == dtype.Invalid {
-				v.types[j] = b.typ
-			}
-			want = v.types[j]
-		}
-		if b.typ != want {
-			return k.argError("argument %d (%s) must be %s, got %s", i+1, p.Name, want, b.typ)
-		}
-	}
-	return nil
-}
-
-func (k *Kernel) typeVar(p *driver.Param) int {
-	for j, name := range k.sig.TypeVars {
-		if name == p.TypeVar {
-			return j
-		}
-	}
-	return 0
-}
-
-func (k *Kernel) argError(format string, args ...any) error {
-	e := errorf(ErrParamInvalid, "kernel %q: "+format, append([]any{k.name}, args...)...)
-	return hinted(e, fmt.Sprintf("%s(%s)", k.name, k.sig.Text))
-}
-
-// load makes the kernel ready for a device and types, once.
-func (k *Kernel) load(t *Thread, ctx *Context, v variant) (driver.Kernel, error) {
-	h, ok := k.loaded[v]
-	if !ok {
-		types := append([]DType(nil), v.types[:len(k.sig.TypeVars)]...)
-		if err := k.supported(types); err != nil {
-			return 0, err
-		}
-		if err := need(k.s, k.s.loader, "launch kernels"); err != nil {
-			return 0, err
-		}
-		src := driver.KernelSource{Name: k.name, Signature: k.sig, Types: types, Binary: k.opts.Binary}
-		if sim := k.opts.Sim; sim != nil && k.s.info.Simulated {
-			exec, caller := k.s.exec, t.c
-			src.Run = func(l *HostLaunch) error {
-				return exec.Upcall(caller, func() error { return sim(l) })
-			}
-		} else if k.opts.Signature != "" && k.s.info.Simulated {
-			return 0, hinted(errorf(ErrNotSupported, "kernel %q has no function for the simulator", k.name), "add sim = function(block, ...) to its declaration")
-		}
-		err := t.call(ctx.h, func(driver.Driver) (err error) {
-			h, err = k.s.loader.LoadKernel(src)
-			return err
-		})
-		if err != nil {
-			return 0, err
-		}
-		k.loaded[v] = h
-	}
-	k.lastOf, k.last = v, h
-	return h, nil
-}
-
-func (k *Kernel) supported(types []DType) error {
-	if k.types == nil {
-		return nil
-	}
-	var known []string
-	for _, row := range k.types {
-		same := len(row) == len(types)
-		for i := 0; same && i < len(row); i++ {
-			same = row[i] == types[i]
-		}
-		if same {
-			return nil
-		}
-		known = append(known, typeList(row))
-	}
-	return k.argError("does not work on %s; it does on %s", typeList(types), strings.Join(known, ", "))
-}
-
-func typeList(types []DType) string {
-	var names []string
-	for _, t := range types {
-		names = append(names, t.String())
-	}
-	return strings.Join(names, "/")
-}
 
 // DirIn marks a pointer parameter that a kernel only reads.
 const DirIn = driver.DirIn

@@ -57,6 +57,14 @@ func (s *Session) adopt(t *Thread, r *resource) *resource {
 	return r
 }
 
+// each calls fn for r and all below it, parents first; under session.mu.
+func (r *resource) each(fn func(*resource)) {
+	fn(r)
+	for _, c := range r.children {
+		c.each(fn)
+	}
+}
+
 // check fails for a resource that was closed.
 func (r *resource) check() error {
 	if !r.closed {
@@ -214,16 +222,11 @@ func (s *Session) Leaks() []Leak {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found := maps.Clone(s.leaked)
-	var walk func(r *resource)
-	walk = func(r *resource) {
-		for _, c := range r.children {
-			if c.explicit {
-				found[leakOf(c)]++
-			}
-			walk(c)
+	s.root.each(func(r *resource) {
+		if r.explicit {
+			found[leakOf(r)]++
 		}
-	}
-	walk(s.root)
+	})
 	var out []Leak
 	for l, n := range found {
 		l.Count = n

@@ -1,6 +1,8 @@
 package tests
 
 import (
+	"bytes"
+	"fmt"
 	"io/fs"
 	"net/url"
 	"os"
@@ -116,8 +118,8 @@ func TestReadmeCommands(t *testing.T) {
 	}
 }
 
-// TestLinks checks that what the documents of the repository link to inside it exists.
-func TestLinks(t *testing.T) {
+// TestDocsLinks checks that what the documents of the repository link to inside it exists.
+func TestDocsLinks(t *testing.T) {
 	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -144,6 +146,168 @@ func TestLinks(t *testing.T) {
 		return nil
 	})
 	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// excerpt is a code block that shows commands and what they print: its first line begins with "$ ".
+type excerpt struct {
+	text  string // of the whole block
+	steps []step
+}
+
+// step is one command and its output. `cat FILE` makes the file where there is none.
+type step struct {
+	line            int // in the document
+	command, output string
+}
+
+var (
+	// A paragraph that begins with the name of a script is followed by the script.
+	scriptName = regexp.MustCompile("^`([a-z_]+\\.lua)`")
+	// Sentences in both languages that make another script of the last one.
+	scriptEdit = regexp.MustCompile("`([a-z_]+\\.lua)` .*(?:line|第) (\\d+) .*`(2 \\* n)`")
+)
+
+// readExcerpts returns the excerpts of a document and the scripts that it shows, by file name.
+func readExcerpts(t *testing.T, path string) (excerpts []excerpt, files map[string]string) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files = make(map[string]string)
+	var block []string
+	inside, name, last := false, "", ""
+	for i, line := range strings.Split(string(data), "\n") {
+		switch {
+		case strings.HasPrefix(line, "```") && !inside:
+			inside, block = true, nil
+		case strings.HasPrefix(line, "```"):
+			inside = false
+			text := strings.Join(block, "\n") + "\n"
+			if strings.HasPrefix(text, "$ ") {
+				excerpts = append(excerpts, newExcerpt(text, i+1-len(block)))
+			} else if name != "" {
+				files[name], last, name = text, text, ""
+			}
+		case inside:
+			block = append(block, line)
+		default:
+			edit := scriptEdit.FindStringSubmatch(line)
+			switch m := scriptName.FindStringSubmatch(line); {
+			case edit != nil:
+				files[edit[1]] = editLine(last, edit[2], ", n)", ", "+edit[3]+")")
+			case m != nil:
+				name = m[1]
+			}
+		}
+	}
+	return excerpts, files
+}
+
+// editLine replaces text in one line of a script.
+func editLine(script, number, before, after string) string {
+	lines := strings.Split(script, "\n")
+	for i := range lines {
+		if fmt.Sprint(i+1) == number {
+			lines[i] = strings.Replace(lines[i], before, after, 1)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func newExcerpt(text string, first int) excerpt {
+	e := excerpt{text: text}
+	n := first
+	for line := range strings.Lines(text) {
+		if command, ok := strings.CutPrefix(line, "$ "); ok {
+			e.steps = append(e.steps, step{line: n, command: strings.TrimSuffix(command, "\n")})
+		} else {
+			e.steps[len(e.steps)-1].output += line
+		}
+		n++
+	}
+	return e
+}
+
+// TestDocsExcerpts runs the commands that the documents show with their output, and compares. With
+// -update it rewrites the documents.
+func TestDocsExcerpts(t *testing.T) {
+	repo, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths, err := filepath.Glob("../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	must := []string{"../README.md", "../README.zh.md", "../docs/errors.md", "../docs/lua.md"}
+	for _, path := range append(paths, "../README.md", "../README.zh.md") {
+		excerpts, files := readExcerpts(t, path)
+		if len(excerpts) == 0 {
+			if slices.Contains(must, path) {
+				t.Errorf("%s shows no command with its output", path)
+			}
+			continue
+		}
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			dir := t.TempDir()
+			if err := os.Symlink(filepath.Join(repo, "scripts"), filepath.Join(dir, "scripts")); err != nil {
+				t.Fatal(err)
+			}
+			for name, text := range files {
+				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, e := range excerpts {
+				var now strings.Builder
+				for _, s := range e.steps {
+					got := runExcerpt(t, dir, s)
+					fmt.Fprintf(&now, "$ %s\n%s", s.command, got)
+					if got != s.output && !*update {
+						t.Errorf("%s:%d: $ %s\nshows\n%s\nprints\n%s", path, s.line, s.command, s.output, got)
+					}
+				}
+				if *update && now.String() != e.text {
+					rewriteExcerpt(t, path, e.text, now.String())
+				}
+			}
+		})
+	}
+}
+
+// runExcerpt runs a command in a shell and returns what it prints, to both streams.
+func runExcerpt(t *testing.T, dir string, s step) string {
+	t.Helper()
+	if name, ok := strings.CutPrefix(s.command, "cat "); ok {
+		file := filepath.Join(dir, name)
+		if _, err := os.Stat(file); err != nil {
+			if err := os.WriteFile(file, []byte(s.output), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", s.command)
+	cmd.Dir = dir
+	cmd.WaitDelay = 10 * time.Second
+	cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(binary)+string(os.PathListSeparator)+os.Getenv("PATH"),
+		"ASCEND_LAUNCH_BLOCKING=", "NPULUA_PATH=", "LUA_PATH=", "GORACE=atexit_sleep_ms=0")
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	_ = cmd.Run() // its status is shown where it matters: `; echo $?`
+	return out.String()
+}
+
+func rewriteExcerpt(t *testing.T, path, before, after string) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Replace(string(data), "\n"+before+"```", "\n"+after+"```", 1)
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }

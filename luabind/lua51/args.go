@@ -35,11 +35,11 @@ func where(L *lua.LState, level int) string {
 	return dbg.Source + ":" + strconv.Itoa(dbg.CurrentLine) + ": "
 }
 
-// raise throws an error with the position of the caller in front.
 // Raise raises an error of the function that runs on L, with the place of its caller in front, as
 // every function of the libraries does.
 func Raise(L *lua.LState, format string, args ...any) { raise(L, format, args...) }
 
+// raise throws an error with the position of the caller in front.
 func raise(L *lua.LState, format string, args ...any) {
 	raiseBare(L, where(L, 1)+fmt.Sprintf(format, args...))
 }

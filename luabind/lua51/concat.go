@@ -84,10 +84,7 @@ func writeText(out *strings.Builder, v lua.LValue) {
 // concatPair joins argument i and b, which was joined from the arguments after it.
 func concatPair(L *lua.LState, i int, b lua.LValue) lua.LValue {
 	a := L.Get(i)
-	handler := L.GetMetaField(a, "__concat")
-	if handler == lua.LNil {
-		handler = L.GetMetaField(b, "__concat")
-	}
+	handler := binaryHandler(L, a, b, "__concat")
 	if handler == lua.LNil {
 		if isText(a) {
 			i++

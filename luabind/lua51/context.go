@@ -3,6 +3,8 @@ package lua51
 import (
 	"context"
 	"sync/atomic"
+
+	lua "github.com/yuin/gopher-lua"
 )
 
 // vmContext is a context for the virtual machine, which asks for Done before every instruction.
@@ -31,4 +33,16 @@ func (v *vmContext) Done() <-chan struct{} {
 		return *ch
 	}
 	return nil
+}
+
+// contextOf is L's context, or one that never ends.
+func contextOf(L *lua.LState) context.Context {
+	switch ctx := L.Context().(type) {
+	case nil:
+		return context.Background()
+	case *vmContext:
+		return ctx.Context
+	default:
+		return ctx
+	}
 }

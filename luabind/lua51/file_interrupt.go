@@ -3,8 +3,6 @@ package lua51
 import (
 	"context"
 	"errors"
-
-	lua "github.com/yuin/gopher-lua"
 )
 
 // interruption is the error of an operation that was left because the state's context ended.
@@ -16,18 +14,6 @@ func (i interruption) Unwrap() error { return i.cause }
 func isInterruption(err error) bool {
 	var i interruption
 	return errors.As(err, &i)
-}
-
-// contextOf is L's context, or one that never ends.
-func contextOf(L *lua.LState) context.Context {
-	switch ctx := L.Context().(type) {
-	case nil:
-		return context.Background()
-	case *vmContext:
-		return ctx.Context
-	default:
-		return ctx
-	}
 }
 
 // await returns f's result, or an interruption when ctx ends first: then f goes on in the background

@@ -8,13 +8,20 @@ import (
 
 // fileOf is the file in argument 1, open or closed.
 func fileOf(L *lua.LState) *file {
-	if ud, ok := L.Get(1).(*lua.LUserData); ok {
-		if f, ok := ud.Value.(*file); ok {
-			return f
-		}
+	f, ok := toFile(L.Get(1))
+	if !ok {
+		typeError(L, 1, fileType)
 	}
-	typeError(L, 1, fileType)
-	return nil
+	return f
+}
+
+func toFile(v lua.LValue) (*file, bool) {
+	ud, ok := v.(*lua.LUserData)
+	if !ok {
+		return nil, false
+	}
+	f, ok := ud.Value.(*file)
+	return f, ok
 }
 
 // openFileOf is the file in argument 1, which must be open.
@@ -53,16 +60,11 @@ func (x *IO) setInput(L *lua.LState) int  { return x.setDefault(L, &x.input, "r"
 func (x *IO) setOutput(L *lua.LState) int { return x.setDefault(L, &x.output, "w") }
 
 func (x *IO) typeOf(L *lua.LState) int {
-	if L.GetTop() == 0 {
-		argError(L, 1, "value expected")
-	}
 	var kind lua.LValue = lua.LNil
-	if ud, ok := L.Get(1).(*lua.LUserData); ok {
-		if f, ok := ud.Value.(*file); ok {
-			kind = lua.LString("file")
-			if f.closed {
-				kind = lua.LString("closed file")
-			}
+	if f, ok := toFile(checkAny(L, 1)); ok {
+		kind = lua.LString("file")
+		if f.closed {
+			kind = lua.LString("closed file")
 		}
 	}
 	L.Push(kind)

@@ -54,6 +54,14 @@ func modulo(a, b float64) float64 {
 	return a - float64(whole)
 }
 
+// binaryHandler is the metamethod for an operator on a and b: that of a goes first.
+func binaryHandler(L *lua.LState, a, b lua.LValue, event string) lua.LValue {
+	if handler := L.GetMetaField(a, event); handler != lua.LNil {
+		return handler
+	}
+	return L.GetMetaField(b, event)
+}
+
 // arithmetic computes an operator on numbers and strings that read as numbers, or calls its
 // metamethod.
 func arithmetic(L *lua.LState, event string, compute func(a, b float64) float64) int {
@@ -64,10 +72,7 @@ func arithmetic(L *lua.LState, event string, compute func(a, b float64) float64)
 		L.Push(lua.LNumber(compute(x, y)))
 		return 1
 	}
-	meta := L.GetMetaField(a, event)
-	if meta == lua.LNil {
-		meta = L.GetMetaField(b, event)
-	}
+	meta := binaryHandler(L, a, b, event)
 	if meta == lua.LNil {
 		bad := 1
 		if ok1 {
@@ -79,29 +84,5 @@ func arithmetic(L *lua.LState, event string, compute func(a, b float64) float64)
 	L.Push(a)
 	L.Push(b)
 	L.Call(2, 1)
-	return 1
-}
-
-// join makes one table of parts: table, number of its array items (-1: its length), and so on.
-func join(L *lua.LState) int {
-	out := L.CheckTable(1)
-	at := L.CheckInt(2)
-	for i := 3; i < L.GetTop(); i += 2 {
-		part, n := L.CheckTable(i), L.CheckInt(i+1)
-		if n < 0 {
-			n = part.MaxN()
-		}
-		for j := 1; j <= n; j++ {
-			out.RawSetInt(at+j, part.RawGetInt(j))
-		}
-		part.ForEach(func(k, v lua.LValue) {
-			if f, ok := k.(lua.LNumber); ok && f >= 1 && f <= lua.LNumber(n) && f == lua.LNumber(int(f)) {
-				return
-			}
-			out.RawSet(k, v)
-		})
-		at += n
-	}
-	L.Push(out)
 	return 1
 }

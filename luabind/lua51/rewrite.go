@@ -1,8 +1,6 @@
 package lua51
 
 import (
-	"fmt"
-
 	"github.com/yuin/gopher-lua/ast"
 )
 
@@ -22,10 +20,6 @@ const (
 
 // operatorNames are the operators that become calls of two operands.
 var operatorNames = map[string]string{"^": powerName, "%": modName}
-
-// tablePart is the number of items of a table constructor that are compiled at once. The compiler
-// drops the tail of long lists, and its time grows with the square of the constants in a function.
-const tablePart = 2000
 
 // concatOperands bounds the operands of one concatenation: each takes a register.
 const concatOperands = 50
@@ -238,104 +232,6 @@ func (r *rewriter) function(f *ast.FunctionExpr, method bool) {
 	r.fn = r.fn.outer
 }
 
-// assign rewrites an assignment whose operands are rewritten already.
-func (r *rewriter) assign(s *ast.AssignStmt) ast.Stmt {
-	if len(s.Lhs) == 1 && len(s.Rhs) == 1 {
-		target, ok := s.Lhs[0].(*ast.IdentExpr)
-		if !ok || !r.isLocal(target.Value) || isDirect(s.Rhs[0]) {
-			return s
-		}
-	}
-	at := at{s}
-	var body []ast.Stmt
-	local := func(name string, e ast.Expr) ast.Expr {
-		body = append(body, at.local([]string{name}, []ast.Expr{e}))
-		return at.ident(name)
-	}
-	for i, lhs := range s.Lhs {
-		a, ok := lhs.(*ast.AttrGetExpr)
-		if !ok || len(s.Lhs) == 1 {
-			continue
-		}
-		a.Object = local(fmt.Sprintf("\x00table%d", i), a.Object)
-		if !isConst(a.Key) {
-			a.Key = local(fmt.Sprintf("\x00key%d", i), a.Key)
-		}
-	}
-	names := make([]string, len(s.Lhs))
-	for i := range names {
-		names[i] = fmt.Sprintf("%s%d", valueName, i)
-	}
-	body = append(body, at.local(names, s.Rhs))
-	for i := len(s.Lhs) - 1; i >= 0; i-- {
-		a := &ast.AssignStmt{Lhs: []ast.Expr{s.Lhs[i]}, Rhs: []ast.Expr{at.ident(names[i])}}
-		at.mark(a)
-		body = append(body, a)
-	}
-	block := &ast.DoBlockStmt{Stmts: body}
-	at.mark(block)
-	return block
-}
-
-// at gives new nodes the lines of an old one.
-type at struct{ old ast.PositionHolder }
-
-func (a at) mark(n ast.PositionHolder) {
-	n.SetLine(a.old.Line())
-	n.SetLastLine(a.old.LastLine())
-}
-
-func (a at) ident(name string) *ast.IdentExpr {
-	e := &ast.IdentExpr{Value: name}
-	a.mark(e)
-	return e
-}
-
-func (a at) number(n int) *ast.NumberExpr {
-	e := &ast.NumberExpr{Value: fmt.Sprint(n)}
-	a.mark(e)
-	return e
-}
-
-func (a at) local(names []string, exprs []ast.Expr) *ast.LocalAssignStmt {
-	s := &ast.LocalAssignStmt{Names: names, Exprs: exprs}
-	a.mark(s)
-	return s
-}
-
-func (a at) call(fn ast.Expr, args ...ast.Expr) *ast.FuncCallExpr {
-	e := &ast.FuncCallExpr{Func: fn, Args: args, AdjustRet: true}
-	a.mark(e)
-	return e
-}
-
-func isConst(e ast.Expr) bool {
-	switch e.(type) {
-	case *ast.NilExpr, *ast.TrueExpr, *ast.FalseExpr, *ast.NumberExpr, *ast.StringExpr:
-		return true
-	}
-	return false
-}
-
-// isSimple reports whether e is read by one instruction.
-func isSimple(e ast.Expr) bool {
-	_, ok := e.(*ast.IdentExpr)
-	return ok || isConst(e)
-}
-
-// isDirect reports whether the compiler writes the target of e in its last instruction only.
-func isDirect(e ast.Expr) bool {
-	switch e := e.(type) {
-	case *ast.FunctionExpr:
-		return true
-	case *ast.ArithmeticOpExpr:
-		return isSimple(e.Lhs) && isSimple(e.Rhs)
-	case *ast.AttrGetExpr:
-		return isSimple(e.Object) && isSimple(e.Key)
-	}
-	return isSimple(e)
-}
-
 // concat flattens a right-associative chain of operands into one call.
 func (r *rewriter) concat(e *ast.StringConcatOpExpr) ast.Expr {
 	at := at{e}
@@ -369,125 +265,4 @@ func (a at) concat(args []ast.Expr) ast.Expr {
 	}
 	args[len(args)-1] = single(args[len(args)-1])
 	return a.call(a.ident(concatName), args...)
-}
-
-// single makes the last operand of an argument list one value.
-func single(e ast.Expr) ast.Expr {
-	switch e := e.(type) {
-	case *ast.FuncCallExpr:
-		e.AdjustRet = true
-	case *ast.Comma3Expr:
-		e.AdjustRet = true
-	}
-	return e
-}
-
-// split builds a table from parts; last says that fields end the table. count is the number of its
-// array items, -1 where only running it tells.
-func (r *rewriter) split(table *ast.TableExpr, fields []*ast.Field, last bool) (e ast.Expr, count int) {
-	at := at{table}
-	if len(fields) <= tablePart {
-		return r.part(fields, last)
-	}
-	size := (len(fields) + concatOperands/2 - 1) / (concatOperands / 2)
-	size = max(size, tablePart)
-	var args []ast.Expr
-	for len(fields) > 0 {
-		n := min(size, len(fields))
-		part, items := r.split(table, fields[:n], last && n == len(fields))
-		fields = fields[n:]
-		args = append(args, part, at.number(items))
-		if items < 0 {
-			count = -1
-		} else if count >= 0 {
-			count += items
-		}
-	}
-	return at.call(at.ident(joinName), args...), count
-}
-
-// part compiles fields in a function of their own, which keeps its constants few.
-func (r *rewriter) part(fields []*ast.Field, last bool) (e ast.Expr, count int) {
-	at := at{fields[0].Value}
-	vararg := false
-	for _, f := range fields {
-		if f.Key == nil {
-			count++
-		}
-		vararg = vararg || r.fn.vararg && (usesVararg(f.Value) || f.Key != nil && usesVararg(f.Key))
-	}
-	end := fields[len(fields)-1]
-	if end.Key == nil && isOpen(end.Value) {
-		if last {
-			count = -1
-		} else {
-			end.Value = single(end.Value)
-		}
-	}
-	list := &ast.TableExpr{Fields: fields}
-	at.mark(list)
-	ret := &ast.ReturnStmt{Exprs: []ast.Expr{list}}
-	at.mark(ret)
-	fn := &ast.FunctionExpr{ParList: &ast.ParList{HasVargs: vararg}, Stmts: []ast.Stmt{ret}}
-	fn.SetLine(at.old.Line())
-	fn.SetLastLine(end.Value.Line())
-	call := at.call(fn)
-	if vararg {
-		dots := &ast.Comma3Expr{}
-		at.mark(dots)
-		call.Args = []ast.Expr{dots}
-	}
-	return call, count
-}
-
-// isOpen reports whether e stands for any number of values at the end of a list.
-func isOpen(e ast.Expr) bool {
-	switch e := e.(type) {
-	case *ast.FuncCallExpr:
-		return !e.AdjustRet
-	case *ast.Comma3Expr:
-		return !e.AdjustRet
-	}
-	return false
-}
-
-// usesVararg reports whether e reads the ... of its function.
-func usesVararg(e ast.Expr) bool {
-	any := func(list ...ast.Expr) bool {
-		for _, e := range list {
-			if e != nil && usesVararg(e) {
-				return true
-			}
-		}
-		return false
-	}
-	switch e := e.(type) {
-	case *ast.Comma3Expr:
-		return true
-	case *ast.AttrGetExpr:
-		return any(e.Object, e.Key)
-	case *ast.TableExpr:
-		for _, f := range e.Fields {
-			if any(f.Key, f.Value) {
-				return true
-			}
-		}
-	case *ast.FuncCallExpr:
-		return any(e.Func, e.Receiver) || any(e.Args...)
-	case *ast.LogicalOpExpr:
-		return any(e.Lhs, e.Rhs)
-	case *ast.RelationalOpExpr:
-		return any(e.Lhs, e.Rhs)
-	case *ast.ArithmeticOpExpr:
-		return any(e.Lhs, e.Rhs)
-	case *ast.StringConcatOpExpr:
-		return any(e.Lhs, e.Rhs)
-	case *ast.UnaryMinusOpExpr:
-		return any(e.Expr)
-	case *ast.UnaryNotOpExpr:
-		return any(e.Expr)
-	case *ast.UnaryLenOpExpr:
-		return any(e.Expr)
-	}
-	return false
 }

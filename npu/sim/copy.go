@@ -90,7 +90,7 @@ func (d *Driver) plan(call string, dst driver.Ptr, dstMax int64, src driver.Ptr,
 // checkKind refuses a label that cannot be meant. Where the runtime knows both addresses, it
 // overwrites the label with the real direction; with pageable memory it trusts some labels.
 func checkKind(call string, t transfer, kind driver.CopyKind) error {
-	if kind == driver.CopyDefault || kind > driver.CopyDefault {
+	if kind >= driver.CopyDefault {
 		return nil
 	}
 	var ok bool
@@ -171,7 +171,7 @@ func (d *Driver) Memset(dst driver.Ptr, dstMax int64, value byte, size int64) er
 		return err
 	}
 	d.host(costBlocking + d.profile.fillTime(size))
-	fill(o.bytes(size, true), value)
+	fill(o.bytes(size, true), uint64(value), 1)
 	return nil
 }
 
@@ -191,8 +191,8 @@ func (d *Driver) planFill(call string, dst driver.Ptr, dstMax, n int64) (o opera
 	return o, err == nil, err
 }
 
-// fillPattern repeats the low width bytes of v over p; what does not fit at the end is cut.
-func fillPattern(p []byte, v uint64, width int) {
+// fill repeats the low width bytes of v over p; what does not fit at the end is cut.
+func fill(p []byte, v uint64, width int) {
 	if len(p) == 0 {
 		return
 	}

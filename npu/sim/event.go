@@ -58,9 +58,6 @@ func (d *Driver) CreateEvent(flags driver.EventFlags) (driver.Event, error) {
 // DestroyEvent implements driver.Driver.
 func (d *Driver) DestroyEvent(h driver.Event) error {
 	const call = "aclrtDestroyEvent"
-	if h == 0 {
-		return driver.Errorf(driver.CodeInvalidParam, call, "event is NULL")
-	}
 	e, err := d.event(call, h)
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -59,19 +60,7 @@ func (d *Driver) LoadKernel(src driver.KernelSource) (driver.Kernel, error) {
 }
 
 func supports(k *kernel.Kernel, types []dtype.DType) bool {
-next:
-	for _, row := range k.Types {
-		if len(row) != len(types) {
-			continue
-		}
-		for i := range row {
-			if row[i] != types[i] {
-				continue next
-			}
-		}
-		return true
-	}
-	return false
+	return slices.ContainsFunc(k.Types, func(row []dtype.DType) bool { return slices.Equal(row, types) })
 }
 
 // UnloadKernel implements driver.Loader.
@@ -160,12 +149,8 @@ func (d *Driver) bind(t *task) error {
 
 // typeOf is the type of a parameter, with type variables as they were bound.
 func (k *loadedKernel) typeOf(p *driver.Param) dtype.DType {
-	if p.TypeVar != "" {
-		for j, v := range k.sig.TypeVars {
-			if v == p.TypeVar {
-				return k.types[j]
-			}
-		}
+	if j := slices.Index(k.sig.TypeVars, p.TypeVar); j >= 0 {
+		return k.types[j]
 	}
 	return p.Type
 }

@@ -49,7 +49,7 @@ func newBlock(size int64, dev *device) (*block, error) {
 	skip := int64(-uintptr(unsafe.Pointer(unsafe.SliceData(buf))) & 63)
 	b.data = buf[skip : skip+size : skip+size]
 	if dev != nil {
-		fill(b.data, poison)
+		fill(b.data, poison, 1)
 	}
 	return b, nil
 }
@@ -82,17 +82,7 @@ func (b *block) lay(off, n int64, overwrite bool) {
 		if overwrite && off <= first && last <= off+n {
 			continue
 		}
-		fill(b.data[first:last], poison)
-	}
-}
-
-func fill(p []byte, v byte) {
-	if len(p) == 0 {
-		return
-	}
-	p[0] = v
-	for n := 1; n < len(p); n *= 2 {
-		copy(p[n:], p[:n])
+		fill(b.data[first:last], poison, 1)
 	}
 }
 
@@ -187,7 +177,8 @@ func (d *Driver) Malloc(size int64, policy driver.MemPolicy) (driver.Ptr, error)
 	if size > dev.profile.MemoryBytes-dev.used {
 		return 0, outOfMemory(call, size, dev)
 	}
-	charged := (size+31)/32*32 + 32
+	small := (size+31)/32*32 + 32
+	charged := small
 	if hugePages(size, policy) {
 		charged = (size + hugePage - 1) / hugePage * hugePage
 	}
@@ -195,7 +186,7 @@ func (d *Driver) Malloc(size int64, policy driver.MemPolicy) (driver.Ptr, error)
 		if policy == driver.MemHugeOnly || policy == driver.MemHugeOnlyP2P {
 			return 0, outOfMemory(call, size, dev)
 		}
-		charged = min((size+31)/32*32+32, dev.profile.MemoryBytes-dev.used)
+		charged = min(small, dev.profile.MemoryBytes-dev.used)
 	}
 	b, err := newBlock(size, dev)
 	if err != nil {

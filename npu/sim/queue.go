@@ -230,8 +230,8 @@ func (d *Driver) finishTask(t *task) {
 	s.running = false
 	if err != nil {
 		d.setFault(s, t, err)
-	} else if f := s.fault; f != nil && len(f.Affected) < driver.MaxAffected {
-		f.Affected = append(f.Affected, t.cmd.Site)
+	} else if s.fault != nil {
+		s.fault.Affect(t.cmd.Site)
 	}
 	if t.engine != nil {
 		d.releaseEngine(t.engine)
@@ -259,7 +259,7 @@ func (d *Driver) effect(t *task) error {
 		if t.fill.freed() {
 			return driver.Errorf(driver.CodeAICoreException, c.Op.Call(), "memory was freed before the fill ran")
 		}
-		fillPattern(t.fill.bytes(c.Size, true), c.Value, int(c.Width))
+		fill(t.fill.bytes(c.Size, true), c.Value, int(c.Width))
 	case driver.OpLaunch:
 		return d.runLaunch(t)
 	case driver.OpHostFunc:
@@ -288,8 +288,8 @@ func (d *Driver) setFault(s *stream, t *task, err error) {
 	f.Site, f.Op, f.Fault = t.cmd.Site, t.cmd.Op.String(), d.faults
 	if s.fault == nil {
 		s.fault = f
-	} else if len(s.fault.Affected) < driver.MaxAffected {
-		s.fault.Affected = append(s.fault.Affected, t.cmd.Site)
+	} else {
+		s.fault.Affect(t.cmd.Site)
 	}
 	if s.ctx.mode == driver.StopOnFailure && s.ctx.stopped == nil {
 		s.ctx.stopped = f

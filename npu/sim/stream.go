@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"time"
 
 	"npulua/npu/internal/driver"
@@ -40,12 +41,7 @@ func (d *Driver) newStream(call string, c *context, cfg driver.StreamConfig) (*s
 
 // dropStream forgets an idle stream.
 func (d *Driver) dropStream(s *stream) {
-	for i, x := range s.ctx.streams {
-		if x == s {
-			s.ctx.streams = append(s.ctx.streams[:i], s.ctx.streams[i+1:]...)
-			break
-		}
-	}
+	s.ctx.streams = slices.DeleteFunc(s.ctx.streams, func(x *stream) bool { return x == s })
 	delete(d.streams, s.h)
 	s.ctx.dev.streams--
 }
@@ -67,6 +63,18 @@ func (d *Driver) stream(call string, h driver.Stream) (*stream, error) {
 	s := d.streams[h]
 	if s == nil {
 		return nil, driver.Errorf(driver.CodeInvalidHandle, call, "%#x is no live stream", uintptr(h))
+	}
+	return s, nil
+}
+
+// usableStream finds a live stream of any context, where some context is current.
+func (d *Driver) usableStream(call string, h driver.Stream) (*stream, error) {
+	s, err := d.stream(call, h)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := d.needContext(call); err != nil {
+		return nil, err
 	}
 	return s, nil
 }
@@ -144,11 +152,8 @@ func (d *Driver) SetStreamFailureMode(h driver.Stream, m driver.FailureMode) err
 // StreamID implements driver.Prober.
 func (d *Driver) StreamID(h driver.Stream) (int, error) {
 	const call = "aclrtStreamGetId"
-	s, err := d.stream(call, h)
+	s, err := d.usableStream(call, h)
 	if err != nil {
-		return 0, err
-	}
-	if _, err := d.needContext(call); err != nil {
 		return 0, err
 	}
 	return s.id, nil
@@ -157,11 +162,8 @@ func (d *Driver) StreamID(h driver.Stream) (int, error) {
 // QueryStream implements driver.Driver.
 func (d *Driver) QueryStream(h driver.Stream) (bool, error) {
 	const call = "aclrtStreamQuery"
-	s, err := d.stream(call, h)
+	s, err := d.usableStream(call, h)
 	if err != nil {
-		return false, err
-	}
-	if _, err := d.needContext(call); err != nil {
 		return false, err
 	}
 	d.host(costQuery)
@@ -171,11 +173,8 @@ func (d *Driver) QueryStream(h driver.Stream) (bool, error) {
 // SynchronizeStream implements driver.Driver.
 func (d *Driver) SynchronizeStream(h driver.Stream, timeout time.Duration) error {
 	const call = "aclrtSynchronizeStreamWithTimeout"
-	s, err := d.stream(call, h)
+	s, err := d.usableStream(call, h)
 	if err != nil {
-		return err
-	}
-	if _, err := d.needContext(call); err != nil {
 		return err
 	}
 	return d.synchronize(call, []*stream{s}, timeout)

@@ -110,6 +110,13 @@ type Error struct {
 // MaxAffected bounds Error.Affected.
 const MaxAffected = 8
 
+// Affect adds the place of a later command to Affected, up to MaxAffected.
+func (e *Error) Affect(site Site) {
+	if len(e.Affected) < MaxAffected {
+		e.Affected = append(e.Affected, site)
+	}
+}
+
 // Errorf makes an *Error with a formatted detail.
 func Errorf(code Code, call, format string, args ...any) *Error {
 	return &Error{Code: code, Call: call, Detail: fmt.Sprintf(format, args...)}

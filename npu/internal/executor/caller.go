@@ -4,7 +4,6 @@ import (
 	"context"
 	"runtime"
 	"sync/atomic"
-	"time"
 
 	"npulua/npu/internal/driver"
 )
@@ -58,14 +57,6 @@ type Caller struct {
 	inside bool                   // a host function is running on this caller
 }
 
-// action is a function that the executor wants to have run by a caller.
-type action struct {
-	fn   func() error
-	err  error
-	done atomic.Bool
-	wake chan struct{}
-}
-
 // NewCaller registers a thread of control. ctx interrupts its waits. Time of a virtual clock jumps
 // only while every caller waits, so a caller must be closed when it ends.
 func (e *Executor) NewCaller(ctx context.Context) *Caller {
@@ -83,10 +74,6 @@ func (c *Caller) Close() {
 	}
 	c.e.callers.Add(-1)
 	c.e.kick()
-}
-
-func errGone() error {
-	return driver.Errorf(driver.CodeInternal, driver.OpHostFunc.Call(), "the thread that queued the host function has ended")
 }
 
 // errEnded answers what comes after Executor.Close.
@@ -144,28 +131,6 @@ func (c *Caller) block(ready func() bool, onCancel func()) bool {
 		c.parked.Store(false)
 	}
 	return true
-}
-
-// run runs a posted function and tells the executor, also where it panics.
-func (c *Caller) run(a *action) {
-	c.inside = true
-	defer func() {
-		c.inside = false
-		if r := recover(); r != nil {
-			a.err = panicError(r)
-		}
-		a.end(a.err)
-	}()
-	a.err = a.fn()
-}
-
-func (a *action) end(err error) {
-	a.err = err
-	a.done.Store(true)
-	select {
-	case a.wake <- struct{}{}:
-	default:
-	}
 }
 
 // Call runs fn on the executor's thread, in order with the commands published before, and returns
@@ -228,98 +193,4 @@ func (c *Caller) Begin() (Pending, *driver.Command) {
 func (p Pending) Submit() {
 	p.s.seq.Store(p.pos + 1)
 	p.e.kick()
-}
-
-// Upcall runs fn on caller and returns its error. A driver with a clock calls it on the executor's
-// thread, another on a thread of its own; it blocks that thread. The caller runs fn at its next
-// wait.
-func (e *Executor) Upcall(c *Caller, fn func() error) error {
-	if err := c.ctx.Err(); err != nil {
-		return err
-	}
-	a := &action{fn: fn, wake: make(chan struct{}, 1)}
-	if e.clock != nil {
-		e.giveBack() // on the executor's thread: the caller must be able to reach a wait
-	}
-	if !c.action.CompareAndSwap(nil, a) {
-		return driver.Errorf(driver.CodeInternal, "aclrtLaunchHostFunc", "two host functions at once")
-	}
-	var alone <-chan struct{} // closed: c will not wait again
-	if e.last.Load() != c {
-		alone = e.alone
-	}
-	if c.closed.Load() && c.action.CompareAndSwap(a, nil) {
-		return errGone()
-	}
-	c.notify()
-	for i := 0; !a.done.Load(); i++ {
-		if i < c.spin {
-			pause(i)
-			continue
-		}
-		select {
-		case <-a.wake:
-		case <-c.ctx.Done():
-			if c.action.CompareAndSwap(a, nil) {
-				return c.ctx.Err() // it never began
-			}
-			<-a.wake
-		case <-alone:
-			if c.action.CompareAndSwap(a, nil) {
-				return errGone()
-			}
-			<-a.wake
-		}
-	}
-	return a.err
-}
-
-// Target is what a wait waits for: a stream, an event, or a point in time.
-type Target struct {
-	Kind    TargetKind
-	Context driver.Context // owner of the stream or event
-	Stream  driver.Stream  // zero: the default stream of Context
-	Event   driver.Event
-	// StreamContext is the owner of Stream where an event is waited for: the stream in which it was
-	// recorded, whose faults the wait returns.
-	StreamContext driver.Context
-	KeepFaults    bool // leave the faults of the stream to a later wait
-	// Timeout is how long to wait at most; negative is for ever. For Timer it is the wait itself.
-	Timeout time.Duration
-
-	deadline  time.Duration
-	hasEnd    bool
-	cancelled atomic.Bool
-}
-
-// TargetKind says which field of a Target counts.
-type TargetKind uint8
-
-// The kinds.
-const (
-	WaitStream TargetKind = iota
-	WaitEvent
-	WaitTimer
-)
-
-// Wait suspends the caller until t is reached; the executor goes on serving others. It returns
-// the first fault of the stream or CodeStreamSyncTimeout or CodeEventSyncTimeout after
-// t.Timeout, and the context's error where that was cancelled. The work itself goes on.
-func (c *Caller) Wait(t *Target) error {
-	if c.ctx.Err() != nil {
-		return context.Cause(c.ctx)
-	}
-	c.fn, c.target, c.use = nil, t, t.Context
-	c.publish()
-	if !c.block(c.done.Load, func() {
-		t.cancelled.Store(true)
-		c.e.kick()
-	}) {
-		return errEnded()
-	}
-	c.target = nil
-	if c.err == errCancelled {
-		return context.Cause(c.ctx)
-	}
-	return c.err
 }

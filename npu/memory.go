@@ -1,0 +1,130 @@
+package npu
+
+import (
+	"npulua/npu/internal/driver"
+	"npulua/npu/internal/executor"
+)
+
+// memory is one allocation and who uses it.
+type memory struct {
+	res *resource
+	dev *Device // nil for host memory
+	// uses are the streams with queued work on the memory, with the last command of each.
+	uses  []use
+	first [2]use // backs uses
+}
+
+type use struct {
+	st     *streamState
+	ticket uint64 // last command that touches the memory
+	write  uint64 // last one that writes it; 0: none
+	site   Site   // of the last write, else of the last use
+}
+
+// setLifetime lets the memory live as long as queued work uses it.
+func (m *memory) setLifetime() {
+	m.res.before = func(t *Thread) error { return m.settle(t, false) }
+	m.res.idle = func(d driver.Driver) bool {
+		for _, u := range m.uses {
+			if !u.st.idle(d) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// used notes that the next command of st touches b.
+func (b *Buffer) used(st *streamState, site Site, write bool) {
+	ticket := st.queued + 1
+	uses := b.root.uses
+	for i := range uses {
+		if u := &uses[i]; u.st == st {
+			u.ticket = ticket
+			if write {
+				u.write, u.site = ticket, site
+			} else if u.write == 0 {
+				u.site = site
+			}
+			return
+		}
+	}
+	b.root.note(st, ticket, site, write)
+}
+
+func (m *memory) note(st *streamState, ticket uint64, site Site, write bool) {
+	live := m.uses[:0]
+	for _, u := range m.uses {
+		if u.ticket > u.st.synced {
+			live = append(live, u)
+		}
+	}
+	u := use{st: st, ticket: ticket, site: site}
+	if write {
+		u.write = ticket
+	}
+	m.uses = append(live, u)
+}
+
+// settle waits for the queued work that uses the memory, or only for that which writes it. Faults
+// stay with their streams.
+func (m *memory) settle(t *Thread, writesOnly bool) error {
+	for _, u := range m.uses {
+		last := u.ticket
+		if writesOnly {
+			last = u.write
+		}
+		if last <= u.st.synced {
+			continue
+		}
+		ticket := u.st.queued
+		u.st.pins.Add(1)
+		left, err := t.s.unfinished(t, []*streamState{u.st}, nil) // at no cost: it may be gone
+		if err == nil && left != nil {
+			err = t.wait(&executor.Target{Kind: executor.WaitStream, Context: u.st.ctx, Stream: u.st.h, Timeout: -1, KeepFaults: true})
+		}
+		u.st.pins.Add(-1)
+		if err != nil {
+			return err
+		}
+		u.st.known(ticket)
+	}
+	return nil
+}
+
+// pendingError is the refusal to touch host memory that queued work still uses.
+func (b *Buffer) pendingError(write bool) error {
+	for _, u := range b.root.uses {
+		last := u.write
+		if write {
+			last = u.ticket
+		}
+		if last > u.st.synced && !u.st.held {
+			verb := "reads"
+			if u.write > u.st.synced {
+				verb = "writes"
+			}
+			at := b.root.res.session.Where(u.site)
+			if at != "" {
+				at = " from " + at
+			}
+			return hinted(errorf(ErrParamInvalid, "a queued command%s still %s this buffer", at, verb),
+				"synchronize the stream, or wait for an event after it, before the host touches the buffer")
+		}
+	}
+	return nil
+}
+
+// touch refuses to let the host read (or write) memory that queued work writes (or uses).
+func (b *Buffer) touch(write bool) error {
+	if b.root.res.closed {
+		return b.check()
+	}
+	if write && b.readOnly {
+		return errorf(ErrParamInvalid, "an input of the kernel cannot be written")
+	}
+	if len(b.root.uses) > 0 {
+		return b.pendingError(write)
+	}
+	return nil
+}

@@ -1,0 +1,100 @@
+package npu
+
+import (
+	"sync/atomic"
+
+	"npulua/npu/internal/driver"
+)
+
+// streamState is what outlives the handle: where the stream is and how far the host knows it done.
+type streamState struct {
+	ctx    driver.Context
+	h      driver.Stream // 0: the default stream of ctx
+	queued uint64        // commands submitted
+	synced uint64        // commands that the host knows to be done
+	after  []dependency  // what waits for events bring along
+	stop   *stopping     // of the context
+	held   bool          // a callback runs: nothing of the stream does meanwhile
+	pins   atomic.Int32  // waits under way: garbage collection must not take it
+	fault  error         // what its work left when garbage collection took it; under session.mu
+}
+
+// stopping is what the streams of one context share where a failed command stops them all: every
+// wait returns the fault then, but closing does not tell it once more.
+type stopping struct {
+	on   bool
+	told *Error
+}
+
+// unlessTold is err, or nil where it is the same fault as told.
+func unlessTold(err error, told *Error) error {
+	if e, ok := err.(*Error); ok && told != nil && e.Fault != 0 && e.Fault == told.Fault {
+		return nil
+	}
+	return err
+}
+
+// dependency says: once this stream is done up to own, src is done up to done.
+type dependency struct {
+	own  uint64
+	src  *streamState
+	done uint64
+}
+
+// idle reports whether the driver has nothing left of the stream; also where it is gone.
+func (st *streamState) idle(d driver.Driver) bool {
+	done, gone := st.look(d)
+	return done || gone
+}
+
+// look asks the driver whether the work of st is done; gone where it has no such stream any more.
+func (st *streamState) look(d driver.Driver) (done, gone bool) {
+	if d.SetCurrentContext(st.ctx) != nil {
+		return false, true
+	}
+	done, err := d.QueryStream(st.h)
+	return done, err != nil
+}
+
+// depend notes that the next command of st comes after done commands of src.
+func (st *streamState) depend(src *streamState, done uint64) {
+	for i := range st.after {
+		if d := &st.after[i]; d.src == src {
+			d.done = max(d.done, done)
+			return
+		}
+	}
+	st.after = append(st.after, dependency{st.queued + 1, src, done})
+}
+
+// known notes that the host has seen st done up to ticket.
+func (st *streamState) known(ticket uint64) {
+	if ticket <= st.synced {
+		return
+	}
+	st.synced = ticket
+	keep := st.after[:0]
+	var reached []dependency
+	for _, d := range st.after {
+		if d.own <= ticket {
+			reached = append(reached, d)
+		} else {
+			keep = append(keep, d)
+		}
+	}
+	st.after = keep
+	for _, d := range reached {
+		d.src.known(d.done)
+	}
+}
+
+// learn notes that st is done up to ticket, and gives the fault of its work to add.
+func (st *streamState) learn(ticket uint64, fault error, add func(*streamState, error)) {
+	st.known(ticket)
+	if e, ok := fault.(*Error); ok && st.stop.on && st.stop.told == nil {
+		st.stop.told = e
+	}
+	if add != nil {
+		add(st, fault)
+	}
+}

@@ -1,0 +1,159 @@
+package npu
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"npulua/npu/internal/driver"
+	"npulua/npu/internal/executor"
+)
+
+// Synchronize waits until all work queued on s so far is done, and returns the first fault of it,
+// once. timeout: negative waits for ever, zero asks without waiting. ErrStreamTimeout says that
+// work remains; it goes on.
+func (s *Stream) Synchronize(t *Thread, timeout time.Duration) error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	err := synchronizeState(t, s.state, timeout)
+	runtime.KeepAlive(s) // its faults are the caller's
+	return err
+}
+
+// Query reports whether all work queued on s is done. It does not wait. A fault is returned as by
+// Synchronize, once.
+func (s *Stream) Query(t *Thread) (bool, error) {
+	err := s.Synchronize(t, 0)
+	if errors.Is(err, ErrStreamTimeout) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func synchronizeState(t *Thread, st *streamState, timeout time.Duration) error {
+	ticket := st.queued
+	err := t.wait(&executor.Target{Kind: executor.WaitStream, Context: st.ctx, Stream: st.h, Timeout: timeout})
+	if finished(err) {
+		st.learn(ticket, err, nil)
+	}
+	return err
+}
+
+// finished reports whether a wait came to its end, with or without a fault.
+func finished(err error) bool {
+	if err == nil {
+		return true
+	}
+	var e *Error
+	return errors.As(err, &e) && e.Code != ErrStreamTimeout && e.Code != ErrEventTimeout
+}
+
+// synchronizeAll waits for every stream below r and joins their faults; with closing it leaves out
+// those that were told before. Streams that were dropped count, whether garbage collection has taken
+// them or not, and take no time of their own.
+func (s *Session) synchronizeAll(t *Thread, r *resource, timeout time.Duration, closing bool) error {
+	var states []*streamState
+	told := make(map[*stopping]*Error)
+	var errs []error
+	add := func(st *streamState, err error) {
+		if closing {
+			err = unlessTold(err, told[st.stop])
+		}
+		for _, other := range errs { // a context that stopped says so of every stream
+			if e, ok := other.(*Error); ok {
+				err = unlessTold(err, e)
+			}
+		}
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	s.mu.Lock()
+	r.each(func(r *resource) {
+		if st := r.stream; st != nil {
+			st.pins.Add(1)
+			told[st.stop] = st.stop.told
+			states = append(states, st)
+		}
+	})
+	s.mu.Unlock()
+	defer func(all []*streamState) {
+		for _, st := range all {
+			st.pins.Add(-1)
+		}
+	}(states)
+
+	begin, err := t.Now()
+	if err != nil {
+		return err
+	}
+	for len(states) > 0 {
+		left := time.Duration(-1)
+		if timeout >= 0 {
+			now, err := t.Now()
+			if err != nil {
+				return err
+			}
+			left = max(timeout-(now-begin), 0)
+		}
+		st := states[0]
+		err := synchronizeState(t, st, left)
+		if !finished(err) {
+			if e, ok := err.(*Error); ok {
+				e.Detail = fmt.Sprintf("not done after %v", timeout) // of them all
+			}
+			errs = append(errs, err)
+			break
+		}
+		add(st, err)
+		if states, err = s.unfinished(t, states[1:], add); err != nil {
+			return err
+		}
+	}
+	s.adopted(r, add)
+	return errors.Join(errs...)
+}
+
+// unfinished is what of states has work left. The others are done: add gets their faults; with nil
+// the faults stay.
+func (s *Session) unfinished(t *Thread, states []*streamState, add func(*streamState, error)) ([]*streamState, error) {
+	if len(states) == 0 {
+		return nil, nil
+	}
+	var left []*streamState
+	err := t.call(0, func(d driver.Driver) error {
+		return s.exec.Untimed(func() error {
+			for _, st := range states {
+				done, gone := st.look(d)
+				switch {
+				case gone: // garbage collection took it
+				case done && add == nil:
+					st.known(st.queued)
+				case done:
+					st.learn(st.queued, own(s.exec.Fault(st.ctx, st.h)), add)
+				default:
+					left = append(left, st)
+				}
+			}
+			return nil
+		})
+	})
+	return left, err
+}
+
+// adopted takes the orphans below r.
+func (s *Session) adopted(r *resource, add func(*streamState, error)) {
+	var list []*streamState
+	s.mu.Lock()
+	r.each(func(r *resource) {
+		list = append(list, r.orphans...)
+		r.orphans = nil
+	})
+	s.mu.Unlock()
+	for _, st := range list {
+		st.learn(st.queued, st.fault, add)
+		st.fault = nil
+	}
+}

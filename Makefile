@@ -44,9 +44,9 @@ fuzz:
 docs:
 	$(GO) test ./luabind -run '^TestReference$$' -update
 
-# the golden output in tests/testdata, from what the binary prints now
+# the golden output in tests/testdata, and the output in documents, from what the binary prints now
 golden:
-	$(GO) test ./tests -run '^TestScripts$$' -update
+	$(GO) test ./tests -run '^Test(Scripts|DocsExcerpts)$$' -update
 
 # release binaries: static, no C
 dist:

@@ -17,6 +17,16 @@ func (in *Interp) openBase() {
 	} {
 		L.SetGlobal(name, L.NewFunction(fn))
 	}
+	debug := L.GetGlobal("debug").(*lua.LTable)
+	traceback := debug.RawGetString("traceback").(*lua.LFunction).GFunction
+	debug.RawSetString("traceback", L.NewFunction(func(L *lua.LState) int {
+		n := traceback(L)
+		if s, ok := L.Get(-1).(lua.LString); ok && n == 1 {
+			L.Pop(1)
+			L.Push(lua.LString(readableTrace(string(s))))
+		}
+		return n
+	}))
 	in.openRequire()
 }
 

@@ -28,9 +28,17 @@ func (in *Interp) protected(L *lua.LState, fn lua.LValue, args ...lua.LValue) ([
 	return nil, &scriptError{value: lua51.ErrorValue(err), trace: cleanTrace(api.StackTrace)}
 }
 
-// cleanTrace drops the frames that say nothing to a user: the library's own marks, and the Lua part
-// of pcall.
+// cleanTrace is a traceback for people, "" where it has no frames.
 func cleanTrace(trace string) string {
+	if trace = readableTrace(trace); strings.Contains(trace, "\n") {
+		return trace
+	}
+	return ""
+}
+
+// readableTrace drops the frames that say nothing to a user, the library's own marks and the Lua part
+// of pcall, and calls Go functions [C] as Lua does.
+func readableTrace(trace string) string {
 	lines := strings.Split(trace, "\n")
 	out := lines[:0]
 	for _, line := range lines {
@@ -38,10 +46,8 @@ func cleanTrace(trace string) string {
 		if text == "[G]: ?" || strings.HasPrefix(text, lua51.HiddenChunk) {
 			continue
 		}
-		out = append(out, strings.ReplaceAll(line, "[G]:", "[C]:"))
-	}
-	if len(out) <= 1 {
-		return ""
+		line = strings.Replace(line, "[G]:", "[C]:", 1)
+		out = append(out, strings.Replace(line, "in corountine", "in coroutine", 1))
 	}
 	return strings.Join(out, "\n")
 }

@@ -181,6 +181,6 @@ func helpText() string {
 	b.WriteString("\nWithout a script the program is read from standard input; - does so by name.\n\nOptions:\n")
 	const choice = "[=true|false]" // nobody writes it
 	b.WriteString(strings.ReplaceAll(newFlags(new(options)).FlagUsagesWrapped(100), choice, strings.Repeat(" ", len(choice))))
-	b.WriteString("\nExit status: 0 success, 1 error, 2 usage, 70 defect of npulua, 124 timeout, 129 hangup,\n130 interrupted, 143 terminated, or what os.exit says.\n")
+	b.WriteString("\nExit status: 0 success, 1 error, 2 usage, 70 defect of npulua, 124 timeout, 129 hangup,\n130 interrupted, 141 nobody reads standard output, 143 terminated, or what os.exit says.\n")
 	return b.String()
 }

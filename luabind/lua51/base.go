@@ -41,7 +41,7 @@ func OpenBase(L *lua.LState, stdout io.Writer, suggest Suggester) {
 	} {
 		globals.RawSetString(name, fn)
 	}
-	for _, name := range []string{"_printregs", "_GOPHER_LUA_VERSION"} {
+	for _, name := range []string{"_printregs", "_GOPHER_LUA_VERSION", "channel"} {
 		globals.RawSetString(name, lua.LNil)
 	}
 }

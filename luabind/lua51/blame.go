@@ -78,11 +78,17 @@ func blame(L *lua.LState, v lua.LValue, which operand) (text string, o origin) {
 	if fn == nil {
 		return kind, o
 	}
-	reg := which(instruction(fn.Proto.Code[pc]))
+	in := instruction(fn.Proto.Code[pc])
+	reg := which(in)
 	if reg < 0 || reg > 0xff {
 		return kind, o
 	}
-	if o = originOf(fn.Proto, pc, reg); o.kind == "" {
+	if called(in) == reg {
+		o = originOfTemporary(fn.Proto, pc, reg)
+	} else {
+		o = originOf(fn.Proto, pc, reg)
+	}
+	if o.kind == "" {
 		return kind, o
 	}
 	return fmt.Sprintf("%s '%s' (%s)", o.kind, o.name, kind), o

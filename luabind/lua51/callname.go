@@ -77,9 +77,9 @@ type origin struct {
 	at   int // instruction that read it
 }
 
-// registerName is the name of what register reg holds at pc.
+// registerName is the name of the function that register reg holds for the call at pc.
 func registerName(proto *lua.FunctionProto, pc, reg int) (name string, method bool) {
-	o := originOf(proto, pc, reg)
+	o := originOfTemporary(proto, pc, reg)
 	if o.kind == "" {
 		return "?", false
 	}
@@ -91,6 +91,12 @@ func originOf(proto *lua.FunctionProto, pc, reg int) origin {
 	if local, ok := localName(proto, pc, reg); ok && local[0] != hiddenMark {
 		return origin{kind: "local", name: local, from: reg}
 	}
+	return originOfTemporary(proto, pc, reg)
+}
+
+// originOfTemporary does so for a register that is no local variable's, such as that of a called
+// function: the compiler's notes of where locals end are not to be relied on.
+func originOfTemporary(proto *lua.FunctionProto, pc, reg int) origin {
 	at := lastWrite(proto, pc, reg)
 	if at < 0 {
 		return origin{}

@@ -1,6 +1,7 @@
 package lua51
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 
@@ -17,15 +18,21 @@ var vmTexts = []struct {
 	{"operation between", regexp.MustCompile(`cannot perform \w+ operation between (\w+) and \w+$`), "attempt to perform arithmetic on a $1 value"},
 	{"non-table object", regexp.MustCompile(`attempt to index a non-table object\((\w+)\) with key '[^']*'$`), "attempt to index a $1 value"},
 	{"non-function object", regexp.MustCompile(`attempt to call a non-function object$`), "attempt to call a value that is not a function"},
+	{"__unm undefined", regexp.MustCompile(`__unm undefined$`), "attempt to perform arithmetic on a value that is not a number"},
 	{"callstack overflow", regexp.MustCompile(`lua callstack overflow$`), "stack overflow"},
 	{"registry overflow", regexp.MustCompile(`registry overflow$`), "stack overflow"},
 }
+
+var compared = regexp.MustCompile(`^(.*)attempt to compare (\w+) with (\w+)$`)
 
 // errorText gives an error value of the virtual machine the words of PUC Lua.
 func errorText(v lua.LValue) lua.LValue {
 	s, ok := v.(lua.LString)
 	if !ok {
 		return v
+	}
+	if m := compared.FindStringSubmatch(string(s)); m != nil && m[2] == m[3] {
+		return lua.LString(fmt.Sprintf("%sattempt to compare two %s values", m[1], m[2]))
 	}
 	for _, t := range vmTexts {
 		if strings.Contains(string(s), t.part) {

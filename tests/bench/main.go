@@ -1,6 +1,6 @@
 // Command bench prints how npulua does against the budgets of docs/performance.md:
 //
-//	go run ./tests/bench        from the module's root; about two minutes
+//	go run ./tests/bench        from the module's root; about a minute
 //
 // Times mean little on a shared machine, so nearly every row is a ratio of two things that were
 // measured in turn, several times, in this one run; the median counts. A missed budget is printed

@@ -56,7 +56,7 @@ func simulated(b *bench) ([]row, error) {
 		rate := median(rates)
 		rows = append(rows,
 			row{"simulated " + c.what + ", 10^6 from a script and one synchronize", fmt.Sprintf("%.2f M/s", rate/1e6), "1 M/s", within(rate >= 1e6)},
-			row{"  peak memory of that run", fmt.Sprintf("%s (%s more than without)", megabytes(median(sizes)), megabytes(median(extra))), "bounded", info})
+			row{"  peak memory of that run", fmt.Sprintf("%s (%s more than without)", megabytes(median(sizes)), megabytes(max(median(extra), 0))), "bounded", info})
 	}
 	return rows, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	lua "github.com/yuin/gopher-lua"
 
+	"npulua/luabind/lua51"
 	"npulua/npu"
 )
 
@@ -35,6 +36,8 @@ func typeName(v lua.LValue) string {
 			return "a buffer"
 		case *npu.Kernel:
 			return "a kernel"
+		case *npu.Graph:
+			return "a graph"
 		}
 	}
 	if v == lua.LNil {
@@ -94,12 +97,12 @@ func (c *call) whole(name string, n lua.LNumber) (int64, error) {
 	}
 	f := float64(n)
 	if math.IsNaN(f) || f != math.Trunc(f) {
-		return 0, c.errorf("%s must be a whole number, got %v", name, n)
+		return 0, c.errorf("%s must be a whole number, got %s", name, number(float64(n)))
 	}
 	if f < 0 {
-		return 0, c.errorf("%s must be at least -2^53, got %v", name, f)
+		return 0, c.errorf("%s must be at least -2^53, got %s", name, number(f))
 	}
-	return 0, c.errorf("%s must be at most 2^53, got %v", name, f)
+	return 0, c.errorf("%s must be at most 2^53, got %s", name, number(f))
 }
 
 // exact is n as an integer where that loses nothing: whole numbers up to 2^53.
@@ -146,7 +149,7 @@ func (c *call) path(i int) (string, error) {
 // seconds turns a number of seconds into a duration; what is too long is the longest.
 func (c *call) seconds(name string, f float64) (time.Duration, error) {
 	if math.IsNaN(f) || f < 0 {
-		return 0, c.errorf("%s must be 0 s or more, got %v", name, f)
+		return 0, c.errorf("%s must be 0 s or more, got %s", name, number(f))
 	}
 	ns := math.Round(f * 1e9)
 	if ns >= math.MaxInt64 {
@@ -264,3 +267,6 @@ func (o opts) function(name string) (*lua.LFunction, error) {
 func (o opts) wrongType(name, want string, got lua.LValue) error {
 	return o.c.errorf("option %q must be %s, got %s", name, want, typeName(got))
 }
+
+// number is a number as Lua writes it.
+func number(f float64) string { return lua51.NumberText(f) }

@@ -72,6 +72,7 @@ type Interp struct {
 	events    *binding[*npu.Event]
 	buffers   *binding[*npu.Buffer]
 	kernels   *binding[*npu.Kernel]
+	graphs    *binding[*npu.Graph]
 	args      []npu.Arg // scratch of launches
 
 	ctx      context.Context // ends the scripts
@@ -106,6 +107,7 @@ func Open(ctx context.Context, opts Options) (*Interp, error) {
 	in.events = register(in, eventClass)
 	in.buffers = register(in, bufferClass)
 	in.kernels = register(in, kernelClass)
+	in.graphs = register(in, graphClass)
 	in.openModule()
 	in.openBase()
 	in.setArgs()

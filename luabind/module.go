@@ -234,7 +234,7 @@ func moduleKeep(c *call) error {
 	v := c.arg(1)
 	ud, _ := v.(*lua.LUserData)
 	if ud == nil || !c.t.Keep(ud.Value) {
-		return c.wrongType(1, "x", "a context, stream, event or buffer")
+		return c.wrongType(1, "x", "a context, stream, event, buffer or graph")
 	}
 	c.push(v)
 	return nil

@@ -20,6 +20,7 @@ var streamClass = &class[*npu.Stream]{
 		{"record", doc{"([event])", "event", "Queues a mark; the event then stands for all work queued on the stream so far. Left out, a new event with timing is made.", "107003 for an event of another device", `local e = s:record()`}, nil, streamRecord},
 		{"wait", doc{"(event)", "", "Queues a wait: later work of the stream starts after what the event stands for now. The event may be of another stream, context or device. One that was never recorded is no wait.", "", `s2:wait(e)`}, nil, streamWait},
 		{"callback", doc{"(fn)", "", "Queues a call of `fn()` on the host, at the next waiting call after the stream has come to it; later work of the stream waits for it. `fn` may touch host buffers, but make no NPU calls. An error in it is a fault of the stream.", "", `s:callback(function() print("half way") end)`}, nil, streamCallback},
+		{"capture", doc{"(fn)", "graph", "Records what `fn()` queues on the stream, and on streams that it draws in by events, as a graph instead of running it. A wait in another stream for an event recorded in this one draws that stream in; it must be joined back by an event before `fn` ends. Waits and blocking copies are refused inside.", "107025 for a stream that is not joined back; 107027, 107028, 107030 for waiting inside; 107024 for an event from outside; 107031 for a default stream; an error of fn, unchanged", `local g = s:capture(function() s:launch(k, 8, y, x, n) end)`}, nil, streamCapture},
 		{"synchronize", doc{"([timeout])", "", "Waits until all work queued so far is done. `timeout` in seconds: 0 asks without waiting, left out it waits for ever.", "507046 when the timeout is over (the work goes on); the first fault of the work, once", `s:synchronize()`}, nil, synchronize[*npu.Stream]},
 		{"query", doc{"()", "boolean", "Whether all work queued so far is done, without waiting.", "the first fault of the work, once", `print(s:query())`}, nil, query[*npu.Stream]},
 		{"close", doc{"()", "", "Waits for the work of the stream and destroys it. Calling it again does nothing.", "a fault of the work, once; 100000 for a default stream", `s:close()`}, nil, streamClose},
@@ -76,23 +77,28 @@ func streamLaunch(c *call, s *npu.Stream) error {
 	}
 	args := c.in.args[:0]
 	for i := 3; i <= c.count(); i++ {
-		switch v := c.arg(i).(type) {
-		case lua.LNumber:
-			args = append(args, npu.Arg{Number: float64(v)})
-		case *lua.LUserData:
-			b, ok := v.Value.(*npu.Buffer)
-			if !ok {
-				return c.wrongType(i, "...", "a buffer or a number")
-			}
-			args = append(args, npu.Arg{Buffer: b})
-		default:
+		a, ok := launchArg(c.arg(i))
+		if !ok {
 			return c.wrongType(i, "...", "a buffer or a number")
 		}
+		args = append(args, a)
 	}
 	c.in.args = args
 	err = s.Launch(c.t, k, blocks, args)
 	clear(args) // keep no buffer alive
 	return err
+}
+
+// launchArg reads an argument of a launch: a buffer or a number.
+func launchArg(v lua.LValue) (npu.Arg, bool) {
+	switch v := v.(type) {
+	case lua.LNumber:
+		return npu.Arg{Number: float64(v)}, true
+	case *lua.LUserData:
+		b, ok := v.Value.(*npu.Buffer)
+		return npu.Arg{Buffer: b}, ok
+	}
+	return npu.Arg{}, false
 }
 
 func streamRecord(c *call, s *npu.Stream) error {

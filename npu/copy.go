@@ -88,6 +88,9 @@ func Copy(t *Thread, dst, src *Buffer) error {
 	if dst.readOnly {
 		return dst.touch(true)
 	}
+	if t.recording != nil && (dst.space == DeviceMemory || src.space == DeviceMemory) {
+		return hinted(errorf(driver.CodeCaptureMode, "a blocking copy while a graph is being recorded"), "use s:copy with pinned memory, or copy before the recording")
+	}
 	if err := dst.root.settle(t, false); err != nil {
 		return err
 	}

@@ -20,6 +20,9 @@ type Event struct {
 	timing bool
 	src    *streamState // where it was recorded last; nil: never
 	ticket uint64       // the record's number in src
+
+	recording *Graph // that the last record is part of, while it is under way
+	node      int    // which of its commands
 }
 
 // CreateEvent makes an event in c. With timing it can be given to Elapsed. 207007 where the device
@@ -68,6 +71,9 @@ func (e *Event) check() error { return e.res.check() }
 func (e *Event) Synchronize(t *Thread, timeout time.Duration) error {
 	if err := e.check(); err != nil {
 		return err
+	}
+	if e.recording != nil {
+		return hinted(errorf(driver.CodeEventCaptured, "the event is recorded in a graph that is being recorded"), "wait after the recording, for a replay")
 	}
 	if e.src == nil {
 		return nil

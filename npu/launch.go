@@ -48,18 +48,29 @@ func (s *Stream) Launch(t *Thread, k *Kernel, blocks int64, args []Arg) error {
 	}
 	c.Kernel = h
 	c.Blocks = uint32(blocks)
-	words := c.Args[:0]
+	c.Args = k.pack(c.Args[:0], args)
+	for i := range args {
+		if b := args[i].Buffer; b != nil {
+			b.used(s.state, t.Site, k.sig.Params[i].Dir != driver.DirIn)
+		}
+	}
+	if s.state.recording != nil {
+		return s.note(t, p, graphNode{kernel: k, bound: v})
+	}
+	return s.submit(t, p)
+}
+
+// pack appends the words of args, which were checked, as driver.Command wants them.
+func (k *Kernel) pack(words []uint64, args []Arg) []uint64 {
 	for i := range args {
 		a, par := &args[i], &k.sig.Params[i]
 		if b := a.Buffer; b != nil {
 			words = append(words, uint64(b.ptr), uint64(b.bytes))
-			b.used(s.state, t.Site, par.Dir != driver.DirIn)
 		} else {
 			words = append(words, par.Type.Bits(a.Number))
 		}
 	}
-	c.Args = words
-	return s.submit(t, p)
+	return words
 }
 
 // bind checks the arguments against the signature and finds the types of its variables.

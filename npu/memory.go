@@ -36,6 +36,10 @@ func (m *memory) setLifetime() {
 
 // used notes that the next command of st touches b.
 func (b *Buffer) used(st *streamState, site Site, write bool) {
+	if g := st.recording; g != nil {
+		g.use(b, write)
+		return
+	}
 	ticket := st.queued + 1
 	uses := b.root.uses
 	for i := range uses {

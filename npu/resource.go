@@ -65,6 +65,13 @@ func (r *resource) each(fn func(*resource)) {
 	}
 }
 
+// recording reports whether a stream below r records a graph.
+func (r *resource) recording() bool {
+	found := false
+	r.each(func(x *resource) { found = found || x.stream != nil && x.stream.recording != nil })
+	return found
+}
+
 // check fails for a resource that was closed.
 func (r *resource) check() error {
 	if !r.closed {
@@ -89,9 +96,13 @@ func (r *resource) close(t *Thread, by string, force bool) error {
 	s := r.session
 	s.mu.Lock()
 	closed, children := r.closed, slices.Clone(r.children)
+	recording := !closed && r.recording()
 	s.mu.Unlock()
 	if closed {
 		return nil
+	}
+	if recording {
+		return recordingError()
 	}
 	if t.c.Inside() {
 		return insideError()

@@ -64,6 +64,8 @@ func (t *Thread) Keep(x any) bool {
 		t.keep(h.res)
 	case *Buffer:
 		t.keep(h.root.res)
+	case *Graph:
+		t.keep(h.res)
 	default:
 		return false
 	}

@@ -105,6 +105,10 @@ func (s *Session) Close(force bool) error {
 	s.unwatch()
 	t := s.main
 	s.exec.Last(t.c)
+	if g := t.recording; g != nil { // the program ended inside Capture
+		t.recording = nil
+		_ = g.end(t, s.drv.(driver.Capturer)) // nobody wants the graph
+	}
 	err := s.root.closeChildren(t, force)
 	if !force {
 		err = errors.Join(append(s.untold, err)...)

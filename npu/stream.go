@@ -144,12 +144,31 @@ func (s *Stream) begin(t *Thread, op driver.Op) (executor.Pending, *driver.Comma
 
 // submit publishes the command; in a blocking session it waits for it.
 func (s *Stream) submit(t *Thread, p executor.Pending) error {
+	if g := s.state.recording; g != nil {
+		return s.note(t, p, graphNode{})
+	}
 	s.state.queued++
 	p.Submit()
 	if t.s.opts.Blocking {
 		return synchronizeState(t, s.state, -1)
 	}
 	return nil
+}
+
+// note publishes a command that is recorded in a graph.
+func (s *Stream) note(t *Thread, p executor.Pending, n graphNode, after ...int) error {
+	n.op, n.site = p.Op(), t.Site
+	s.state.recording.note(s.state, n, after...)
+	p.Submit()
+	return nil
+}
+
+func (s *Stream) foreignWaitError(g *Graph) error {
+	if g == nil {
+		return hinted(errorf(driver.CodeCaptureImplicit, "a default stream cannot take part in the recording of a graph"), "use a stream made with create_stream")
+	}
+	return hinted(errorf(driver.CodeCaptureDependency, "the event was not recorded in the graph that is being recorded"),
+		"record the event inside, or wait for it before the recording")
 }
 
 // Fill queues a fill of buf with value, element by element. What value may be follows from the
@@ -210,7 +229,12 @@ func (s *Stream) Record(t *Thread, e *Event) error {
 		return err
 	}
 	c.Event = e.h
-	e.src, e.ticket = s.state, s.state.queued+1
+	if g := s.state.recording; g != nil {
+		e.recording, e.node = g, len(g.nodes)
+		g.events = append(g.events, e)
+		return s.submit(t, p)
+	}
+	e.src, e.ticket, e.recording = s.state, s.state.queued+1, nil
 	return s.submit(t, p)
 }
 
@@ -220,11 +244,20 @@ func (s *Stream) Wait(t *Thread, e *Event) error {
 	if err := e.check(); err != nil {
 		return err
 	}
+	if g := s.state.recording; g != e.recording && (g != nil || s.IsDefault()) {
+		return s.foreignWaitError(g)
+	}
 	p, c, err := s.begin(t, driver.OpWait)
 	if err != nil {
 		return err
 	}
 	c.Event = e.h
+	if g := e.recording; g != nil {
+		if s.state.recording == nil {
+			g.join(s.state)
+		}
+		return s.note(t, p, graphNode{}, e.node)
+	}
 	if e.src != nil && e.src != s.state {
 		s.state.depend(e.src, e.ticket)
 	}

@@ -8,15 +8,16 @@ import (
 
 // streamState is what outlives the handle: where the stream is and how far the host knows it done.
 type streamState struct {
-	ctx    driver.Context
-	h      driver.Stream // 0: the default stream of ctx
-	queued uint64        // commands submitted
-	synced uint64        // commands that the host knows to be done
-	after  []dependency  // what waits for events bring along
-	stop   *stopping     // of the context
-	held   bool          // a callback runs: nothing of the stream does meanwhile
-	pins   atomic.Int32  // waits under way: garbage collection must not take it
-	fault  error         // what its work left when garbage collection took it; under session.mu
+	ctx       driver.Context
+	h         driver.Stream // 0: the default stream of ctx
+	queued    uint64        // commands submitted
+	synced    uint64        // commands that the host knows to be done
+	after     []dependency  // what waits for events bring along
+	stop      *stopping     // of the context
+	recording *Graph        // that commands are recorded in instead of run; nil: they run
+	held      bool          // a callback runs: nothing of the stream does meanwhile
+	pins      atomic.Int32  // waits under way: garbage collection must not take it
+	fault     error         // what its work left when garbage collection took it; under session.mu
 }
 
 // stopping is what the streams of one context share where a failed command stops them all: every

@@ -17,6 +17,9 @@ func (s *Stream) Synchronize(t *Thread, timeout time.Duration) error {
 	if err := s.check(); err != nil {
 		return err
 	}
+	if s.state.recording != nil {
+		return recordingError()
+	}
 	err := synchronizeState(t, s.state, timeout)
 	runtime.KeepAlive(s) // its faults are the caller's
 	return err
@@ -54,6 +57,12 @@ func finished(err error) bool {
 // those that were told before. Streams that were dropped count, whether garbage collection has taken
 // them or not, and take no time of their own.
 func (s *Session) synchronizeAll(t *Thread, r *resource, timeout time.Duration, closing bool) error {
+	s.mu.Lock()
+	recording := r.recording()
+	s.mu.Unlock()
+	if recording {
+		return recordingError()
+	}
 	var states []*streamState
 	told := make(map[*stopping]*Error)
 	var errs []error

@@ -18,6 +18,8 @@ type Thread struct {
 	c       *executor.Caller
 	history []*Context // contexts that were current, the last one is now
 	scope   *scope
+
+	recording *Graph // being recorded by Capture; nil: none
 }
 
 // NewThread registers a thread of control without current context. ctx interrupts its waits.

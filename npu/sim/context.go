@@ -34,8 +34,16 @@ func (d *Driver) openContext(c *context) error {
 func (d *Driver) closeContext(c *context) {
 	for len(c.streams) > 0 {
 		s := c.streams[len(c.streams)-1]
+		if s.capture != nil {
+			d.dropCapture(s.capture.g)
+		}
 		d.finish(s)
 		d.dropStream(s)
+	}
+	for h, g := range d.graphs {
+		if g.ctx == c && g.running == 0 {
+			delete(d.graphs, h)
+		}
 	}
 	delete(d.contexts, c.h)
 	c.dead = true

@@ -157,9 +157,20 @@ func (d *Driver) Memcpy(dst driver.Ptr, dstMax int64, src driver.Ptr, size int64
 	if err != nil || !ok {
 		return err
 	}
+	if err := d.blockingAllowed("aclrtMemcpy"); err != nil {
+		return err
+	}
 	pageable := t.dst.pageable() || t.src.pageable()
 	d.host(costBlocking + d.profile.copyTime(size, t.path, pageable))
 	t.run(size)
+	return nil
+}
+
+// blockingAllowed refuses blocking copies while a capture is under way: its order could not hold them.
+func (d *Driver) blockingAllowed(call string) error {
+	if d.capturing > 0 {
+		return driver.Errorf(driver.CodeCaptureMode, call, "a blocking call while a graph is being recorded")
+	}
 	return nil
 }
 
@@ -168,6 +179,9 @@ func (d *Driver) Memset(dst driver.Ptr, dstMax int64, value byte, size int64) er
 	const call = "aclrtMemset"
 	o, ok, err := d.planFill(call, dst, dstMax, size)
 	if err != nil || !ok {
+		return err
+	}
+	if err := d.blockingAllowed(call); err != nil {
 		return err
 	}
 	d.host(costBlocking + d.profile.fillTime(size))

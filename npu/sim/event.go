@@ -12,6 +12,8 @@ type event struct {
 	dev   *device
 	flags driver.EventFlags
 	last  *record
+
+	captured *eventCapture // recorded in a capture that is under way
 }
 
 // record is one OpRecord on its way or done.
@@ -85,6 +87,9 @@ func (d *Driver) QueryEvent(h driver.Event) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	if e.captured != nil {
+		return false, eventCaptured("aclrtQueryEventStatus")
+	}
 	d.host(costQuery)
 	if e.last == nil {
 		return e.flags != driver.EventLegacy, nil
@@ -104,6 +109,9 @@ func (d *Driver) SynchronizeEvent(h driver.Event, timeout time.Duration) error {
 	}
 	if _, err := d.needContext(call); err != nil {
 		return err
+	}
+	if e.captured != nil {
+		return eventCaptured(call)
 	}
 	d.host(costSynchronize)
 	r := e.last
@@ -137,4 +145,8 @@ func (d *Driver) ElapsedTime(start, stop driver.Event) (time.Duration, error) {
 	}
 	d.host(costQuery)
 	return at[1] - at[0], nil
+}
+
+func eventCaptured(call string) error {
+	return driver.Errorf(driver.CodeEventCaptured, call, "the event was recorded in a capture that is under way")
 }

@@ -21,7 +21,9 @@ type task struct {
 	rec      *record  // of a record or wait
 	launch   *launch  // of a launch; kept when the task is used again
 	kernel   *loadedKernel
-	fault    error // found when the work was planned; raised when it is done
+	graph    *graph  // of a replay
+	replay   *replay // that the command is part of
+	fault    error   // found when the work was planned; raised when it is done
 
 	dur, start, end time.Duration
 	engine          *engine
@@ -52,6 +54,14 @@ func (d *Driver) Enqueue(c *driver.Command) error {
 	if err != nil {
 		return err
 	}
+	if c.Op == driver.OpWait && s.capture == nil {
+		if _, err := d.draw(call, s, c.Event); err != nil {
+			return err
+		}
+	}
+	if s.capture != nil {
+		return d.record(call, s, c)
+	}
 	if s.count >= s.ctx.dev.profile.QueueDepth {
 		return driver.CodeQueueFull
 	}
@@ -71,6 +81,15 @@ func (d *Driver) Enqueue(c *driver.Command) error {
 	d.host(submitCost(c))
 	d.seq++
 	t.seq = d.seq
+	s.push(t)
+	if c.Op == driver.OpRecord {
+		d.events[c.Event].last = t.rec
+	}
+	d.pump(s)
+	return nil
+}
+
+func (s *stream) push(t *task) {
 	if s.tail == nil {
 		s.head = t
 	} else {
@@ -78,11 +97,6 @@ func (d *Driver) Enqueue(c *driver.Command) error {
 	}
 	s.tail = t
 	s.count++
-	if c.Op == driver.OpRecord {
-		d.events[c.Event].last = t.rec
-	}
-	d.pump(s)
-	return nil
 }
 
 // prepare checks a command as the runtime does at submission. queue is false where it needs no
@@ -126,6 +140,8 @@ func (d *Driver) prepare(t *task, call string) (queue bool, err error) {
 			return false, driver.Errorf(driver.CodeInvalidParam, call, "function is NULL")
 		}
 		return true, nil
+	case driver.OpReplay:
+		return d.prepareReplay(t, call)
 	}
 	return false, driver.Errorf(driver.CodeNotSupported, call, "the simulator has no operation %v", c.Op)
 }
@@ -148,15 +164,22 @@ func (d *Driver) prepareWait(t *task, call string) (bool, error) {
 	return true, nil
 }
 
-func (d *Driver) prepareCopy(t *task, call string) (bool, error) {
+// planQueued finds the way of a queued copy; ok is false where there is nothing to do.
+func (d *Driver) planQueued(t *task, call string) (ok bool, err error) {
 	c := &t.cmd
-	tr, _, ok, err := d.plan(call, c.Dst, c.Size, c.Src, c.Size, c.Kind)
+	t.transfer, _, ok, err = d.plan(call, c.Dst, c.Size, c.Src, c.Size, c.Kind)
+	if err == nil && ok && t.transfer.path == pathH2H {
+		return false, driver.Errorf(driver.CodeNotSupported, call, "a queued copy between two host buffers")
+	}
+	return ok, err
+}
+
+func (d *Driver) prepareCopy(t *task, call string) (bool, error) {
+	ok, err := d.planQueued(t, call)
 	if err != nil || !ok {
 		return false, err
 	}
-	if tr.path == pathH2H {
-		return false, driver.Errorf(driver.CodeNotSupported, call, "a queued copy between two host buffers")
-	}
+	c, tr := &t.cmd, t.transfer
 	if tr.dst.pageable() || tr.src.pageable() {
 		// The runtime waits for the stream and copies before it returns.
 		d.finish(t.s)
@@ -164,7 +187,6 @@ func (d *Driver) prepareCopy(t *task, call string) (bool, error) {
 		tr.run(c.Size)
 		return false, t.s.takeFault()
 	}
-	t.transfer = tr
 	return true, nil
 }
 
@@ -187,6 +209,8 @@ func (d *Driver) pump(s *stream) {
 			d.schedule(t, deviceEvent)
 		case driver.OpRecord, driver.OpResetEvent:
 			d.schedule(t, deviceEvent)
+		case driver.OpReplay:
+			d.startReplay(t)
 		case driver.OpHostFunc:
 			d.schedule(t, hostFunction)
 		case driver.OpFill:
@@ -228,7 +252,9 @@ func (d *Driver) finishTask(t *task) {
 	}
 	s.count--
 	s.running = false
-	if err != nil {
+	if r := t.replay; r != nil {
+		defer d.replayed(r, d.numbered(t, err))
+	} else if err != nil {
 		d.setFault(s, t, err)
 	} else if s.fault != nil {
 		s.fault.Affect(t.cmd.Site)
@@ -242,6 +268,9 @@ func (d *Driver) finishTask(t *task) {
 	if t.cmd.Op == driver.OpRecord {
 		d.complete(t.rec)
 	}
+	if t.graph != nil {
+		t.graph.running--
+	}
 	d.recycle(t)
 	d.pump(s)
 }
@@ -249,6 +278,9 @@ func (d *Driver) finishTask(t *task) {
 // effect does what the command says.
 func (d *Driver) effect(t *task) error {
 	c := &t.cmd
+	if t.fault != nil {
+		return t.fault
+	}
 	switch c.Op {
 	case driver.OpCopy:
 		if t.transfer.dst.freed() || t.transfer.src.freed() {
@@ -280,12 +312,7 @@ func (o operand) freed() bool { return o.block != nil && o.block.freed }
 // setFault keeps the first fault of s with the place of its command; in a context that stops on
 // failure it ends everything.
 func (d *Driver) setFault(s *stream, t *task, err error) {
-	f := new(driver.Error)
-	if !errors.As(err, &f) {
-		f = &driver.Error{Code: driver.CodeVectorException, Call: t.cmd.Op.Call(), Detail: err.Error()}
-	}
-	d.faults++
-	f.Site, f.Op, f.Fault = t.cmd.Site, t.cmd.Op.String(), d.faults
+	f := d.numbered(t, err)
 	if s.fault == nil {
 		s.fault = f
 	} else {
@@ -297,6 +324,23 @@ func (d *Driver) setFault(s *stream, t *task, err error) {
 			d.dropQueued(other)
 		}
 	}
+}
+
+// numbered makes err a fault of t, with its place and a number; the fault of a replay has those of the
+// command that failed already.
+func (d *Driver) numbered(t *task, err error) *driver.Error {
+	if err == nil {
+		return nil
+	}
+	var f *driver.Error
+	if !errors.As(err, &f) {
+		f = &driver.Error{Code: driver.CodeVectorException, Call: t.cmd.Op.Call(), Detail: err.Error()}
+	}
+	if f.Fault == 0 {
+		d.faults++
+		f.Site, f.Op, f.Fault = t.cmd.Site, t.cmd.Op.String(), d.faults
+	}
+	return f
 }
 
 // dropQueued drops what has not started on s.
@@ -320,6 +364,12 @@ func (d *Driver) dropQueued(s *stream) {
 		s.count--
 		if t.cmd.Op == driver.OpRecord {
 			d.complete(t.rec) // nobody may wait for it for ever
+		}
+		if t.graph != nil {
+			t.graph.running--
+		}
+		if t.replay != nil {
+			d.replayed(t.replay, nil)
 		}
 		d.recycle(t)
 		t = next

@@ -45,20 +45,24 @@ type Driver struct {
 	events   map[driver.Event]*event
 	kernels  map[driver.Kernel]*loadedKernel
 	pinned   space
+
+	graphs    map[driver.Graph]*graph
+	capturing int // captures under way
 }
 
 // thread is the thread-local state of the runtime.
 type thread struct{ ctx *context }
 
 var (
-	_ driver.Driver  = (*Driver)(nil)
-	_ driver.Clock   = (*Driver)(nil)
-	_ driver.Prober  = (*Driver)(nil)
-	_ driver.Loader  = (*Driver)(nil)
-	_ driver.Peers   = (*Driver)(nil)
-	_ driver.Threads = (*Driver)(nil)
-	_ driver.Stopper = (*Driver)(nil)
-	_ driver.Closer  = (*Driver)(nil)
+	_ driver.Driver   = (*Driver)(nil)
+	_ driver.Clock    = (*Driver)(nil)
+	_ driver.Prober   = (*Driver)(nil)
+	_ driver.Loader   = (*Driver)(nil)
+	_ driver.Peers    = (*Driver)(nil)
+	_ driver.Capturer = (*Driver)(nil)
+	_ driver.Threads  = (*Driver)(nil)
+	_ driver.Stopper  = (*Driver)(nil)
+	_ driver.Closer   = (*Driver)(nil)
 )
 
 // Open makes a simulated server. Close it to give its memory back.
@@ -78,6 +82,7 @@ func Open(cfg Config) (*Driver, error) {
 		streams:  make(map[driver.Stream]*stream),
 		events:   make(map[driver.Event]*event),
 		kernels:  make(map[driver.Kernel]*loadedKernel),
+		graphs:   make(map[driver.Graph]*graph),
 	}
 	for i := 0; i < cfg.Devices; i++ {
 		d.devices = append(d.devices, newDevice(i, p))

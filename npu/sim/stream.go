@@ -19,6 +19,7 @@ type stream struct {
 	running    bool // the head has started, or is in the queue of an engine
 	blocked    bool // the head waits for a record
 	fault      *driver.Error
+	capture    *capture // nil: commands run
 }
 
 // newStream makes a stream in c; the first one is its default stream.
@@ -123,6 +124,9 @@ func (d *Driver) DestroyStream(h driver.Stream, force bool) error {
 	if err != nil {
 		return err
 	}
+	if s.capture != nil {
+		return captured(call, s)
+	}
 	d.host(costStream)
 	if force {
 		d.dropQueued(s)
@@ -166,6 +170,9 @@ func (d *Driver) QueryStream(h driver.Stream) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	if s.capture != nil {
+		return false, captured(call, s)
+	}
 	d.host(costQuery)
 	return s.count == 0, nil
 }
@@ -193,6 +200,11 @@ func (d *Driver) SynchronizeDevice(timeout time.Duration) error {
 func (d *Driver) synchronize(call string, streams []*stream, timeout time.Duration) error {
 	if timeout == 0 {
 		return driver.Errorf(driver.CodeRtParamInvalid, call, "a timeout of 0 is not allowed")
+	}
+	for _, s := range streams {
+		if s.capture != nil {
+			return captured(call, s)
+		}
 	}
 	d.host(costSynchronize)
 	done := d.waitUntil(func() bool {

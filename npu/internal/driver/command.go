@@ -15,9 +15,10 @@ const (
 	OpWait          // Event
 	OpResetEvent    // Event
 	OpHostFunc      // Func
+	OpReplay        // Graph
 )
 
-var opNames = [...]string{"none", "copy", "fill", "launch", "record", "wait", "reset", "callback"}
+var opNames = [...]string{"none", "copy", "fill", "launch", "record", "wait", "reset", "callback", "replay"}
 
 // String is the operation's name as scripts write it.
 func (o Op) String() string {
@@ -28,7 +29,7 @@ func (o Op) String() string {
 }
 
 var opCalls = [...]string{"", "aclrtMemcpyAsync", "aclrtMemsetAsync", "aclrtLaunchKernelWithConfig",
-	"aclrtRecordEvent", "aclrtStreamWaitEvent", "aclrtResetEvent", "aclrtLaunchHostFunc"}
+	"aclrtRecordEvent", "aclrtStreamWaitEvent", "aclrtResetEvent", "aclrtLaunchHostFunc", "aclmdlRIExecuteAsync"}
 
 // Call is the vendor's function for the operation.
 func (o Op) Call() string {
@@ -55,6 +56,7 @@ type Command struct {
 
 	Event  Event
 	Kernel Kernel
+	Graph  Graph
 	Blocks uint32 // block dim
 	// Args are the words of a launch in signature order: two for a pointer parameter (address,
 	// then length of the operand in bytes), one for a scalar (see dtype.Bits).

@@ -19,6 +19,7 @@ type (
 	Stream  uintptr // zero is the default stream of the current context
 	Event   uintptr
 	Kernel  uintptr
+	Graph   uintptr
 	Ptr     uint64 // address of device or host memory; zero is no memory
 )
 
@@ -162,6 +163,26 @@ type Loader interface {
 	LoadKernel(src KernelSource) (Kernel, error)
 	// UnloadKernel forgets it; queued launches of it still run.
 	UnloadKernel(k Kernel) error
+}
+
+// Capturer is implemented by a driver that can record commands as a graph and replay them
+// (OpReplay). A stream that captures records what is enqueued on it instead of running it. A wait in
+// another stream for an event recorded there draws that stream into the capture; it must be joined
+// back by an event before the end. Queries and waits of the host on such streams are refused with
+// CodeStreamCaptured, on their events with CodeEventCaptured, and blocking copies with
+// CodeCaptureMode, all without harm; a command that cannot be recorded spoils the capture.
+type Capturer interface {
+	// BeginCapture starts a capture with s as its origin: CodeCaptureImplicit for a default stream,
+	// CodeStreamCaptured for one that captures already.
+	BeginCapture(s Stream) error
+	// EndCapture ends the capture of origin s: CodeStreamNotCaptured for a stream that captures
+	// nothing, CodeCaptureUnmatched for one that is not the origin. CodeStreamUnjoined and
+	// CodeCaptureInvalid end it too, without a graph.
+	EndCapture(s Stream) (Graph, error)
+	// UpdateGraph gives the launch that was recorded as command node (from 0) new arguments.
+	UpdateGraph(g Graph, node int, args []uint64) error
+	// DestroyGraph forgets g: CodeGraphRunning while a replay is queued or running.
+	DestroyGraph(g Graph) error
 }
 
 // Peers is implemented by a driver whose devices can reach each other's memory.

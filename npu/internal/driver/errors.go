@@ -30,6 +30,16 @@ const (
 	CodeEventNotComplete  Code = 107006
 	CodeInvalidHandle     Code = 107017
 	CodeOptionNotSet      Code = 107021
+	CodeCaptureDependency Code = 107024
+	CodeStreamUnjoined    Code = 107025
+	CodeStreamCaptured    Code = 107027
+	CodeEventCaptured     Code = 107028
+	CodeStreamNotCaptured Code = 107029
+	CodeCaptureMode       Code = 107030
+	CodeCaptureImplicit   Code = 107031
+	CodeCaptureConflict   Code = 107032
+	CodeCaptureUnmatched  Code = 107036
+	CodeGraphRunning      Code = 107037
 	CodePeerFlags         Code = 200006
 	CodeNotSupported      Code = 207000
 	CodeMemoryAllocation  Code = 207001
@@ -41,6 +51,7 @@ const (
 	CodeAICoreTimeout     Code = 507014
 	CodeVectorException   Code = 507035
 	CodeStreamSyncTimeout Code = 507046
+	CodeCaptureInvalid    Code = 507903
 	CodeEventSyncTimeout  Code = 507047
 	CodeInternalError     Code = 500000
 )

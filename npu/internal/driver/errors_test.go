@@ -42,6 +42,17 @@ var codeNames = map[string]struct {
 	"CodeVectorException":   {CodeVectorException, "ACL_ERROR_RT_VECTOR_CORE_EXCEPTION"},
 	"CodeStreamSyncTimeout": {CodeStreamSyncTimeout, "ACL_ERROR_RT_STREAM_SYNC_TIMEOUT"},
 	"CodeEventSyncTimeout":  {CodeEventSyncTimeout, "ACL_ERROR_RT_EVENT_SYNC_TIMEOUT"},
+	"CodeCaptureDependency": {CodeCaptureDependency, "ACL_ERROR_RT_CAPTURE_DEPENDENCY"},
+	"CodeStreamUnjoined":    {CodeStreamUnjoined, "ACL_ERROR_RT_STREAM_UNJOINED"},
+	"CodeStreamCaptured":    {CodeStreamCaptured, "ACL_ERROR_RT_STREAM_CAPTURED"},
+	"CodeEventCaptured":     {CodeEventCaptured, "ACL_ERROR_RT_EVENT_CAPTURED"},
+	"CodeStreamNotCaptured": {CodeStreamNotCaptured, "ACL_ERROR_RT_STREAM_NOT_CAPTURED"},
+	"CodeCaptureMode":       {CodeCaptureMode, "ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT"},
+	"CodeCaptureImplicit":   {CodeCaptureImplicit, "ACL_ERROR_RT_STREAM_CAPTURE_IMPLICIT"},
+	"CodeCaptureConflict":   {CodeCaptureConflict, "ACL_ERROR_STREAM_CAPTURE_CONFLICT"},
+	"CodeCaptureUnmatched":  {CodeCaptureUnmatched, "ACL_ERROR_RT_STREAM_CAPTURE_UNMATCHED"},
+	"CodeGraphRunning":      {CodeGraphRunning, "ACL_ERROR_RT_MODEL_RUNNING"},
+	"CodeCaptureInvalid":    {CodeCaptureInvalid, "ACL_ERROR_RT_STREAM_CAPTURE_INVALIDATED"},
 	"CodeInternalError":     {CodeInternalError, "ACL_ERROR_INTERNAL_ERROR"},
 }
 

@@ -47,6 +47,7 @@ const (
 	loader
 	peers
 	threads
+	capturer
 )
 
 // testCase is one row of the table.
@@ -60,7 +61,7 @@ type testCase struct {
 func cases() []testCase {
 	return slices.Concat(initCases(), deviceCases(), contextCases(), streamCases(), memoryCases(),
 		eventCases(), launchCases(), callbackCases(), peerCases(), optionCases(), failureCases(),
-		clockCases())
+		clockCases(), graphCases())
 }
 
 // Run runs every case against a driver of its own.

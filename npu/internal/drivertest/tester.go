@@ -27,6 +27,7 @@ type tester struct {
 	loader  driver.Loader  //
 	peers   driver.Peers   //
 	threads driver.Threads //
+	graphs  driver.Capturer
 
 	harness Harness
 	kernels map[kernelKey]driver.Kernel
@@ -58,6 +59,7 @@ func open(t *testing.T, h Harness, needs need) *tester {
 	tt.loader, _ = d.(driver.Loader)
 	tt.peers, _ = d.(driver.Peers)
 	tt.threads, _ = d.(driver.Threads)
+	tt.graphs, _ = d.(driver.Capturer)
 	for _, n := range []struct {
 		bit  need
 		has  bool
@@ -69,6 +71,7 @@ func open(t *testing.T, h Harness, needs need) *tester {
 		{loader, tt.loader != nil, "driver.Loader"},
 		{peers, tt.peers != nil, "driver.Peers"},
 		{threads, tt.threads != nil, "driver.Threads"},
+		{capturer, tt.graphs != nil, "driver.Capturer"},
 	} {
 		if needs&n.bit != 0 && !n.has {
 			t.Skipf("needs %s", n.what)

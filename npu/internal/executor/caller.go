@@ -188,6 +188,9 @@ func (c *Caller) Begin() (Pending, *driver.Command) {
 	return Pending{s, pos, c.e}, &s.cmd
 }
 
+// Op is what the command does.
+func (p Pending) Op() driver.Op { return p.s.cmd.Op }
+
 // Submit publishes the command and returns at once: its error, if any, comes at the next wait for
 // its stream.
 func (p Pending) Submit() {

@@ -1,0 +1,173 @@
+package drivertest
+
+import (
+	"npulua/npu/internal/driver"
+	"npulua/npu/internal/dtype"
+)
+
+func graphCases() []testCase {
+	const needs = capturer
+	return []testCase{
+		{"capture: commands are recorded, not run, and each replay runs them in order", needs, func(t *tester) {
+			s, p, q := t.stream(), t.filled(64, 1), t.filled(64, 2)
+			g := t.captured(s, func() {
+				t.fill(s, p, 64, 7)
+				t.copy(s, q, p, 64)
+			})
+			t.wantFill(q, 64, 2, "before a replay")
+			for range 2 {
+				t.must(t.Memset(q, 64, 2, 64), "Memset")
+				t.replay(s, g)
+				t.sync(s)
+				t.wantFill(q, 64, 7, "after a replay")
+			}
+		}},
+		{"capture: a stream is drawn in by an event and joined back", needs, func(t *tester) {
+			s, side, p, q := t.stream(), t.stream(), t.filled(64, 1), t.filled(64, 2)
+			fork, join := t.event(driver.EventSync), t.event(driver.EventSync)
+			g := t.captured(s, func() {
+				t.fill(s, p, 64, 5)
+				t.record(s, fork)
+				t.wait(side, fork)
+				t.copy(side, q, p, 64)
+				t.record(side, join)
+				t.wait(s, join)
+			})
+			t.fill(side, p, 64, 6) // an ordinary stream again
+			t.sync(side)
+			t.wantFill(p, 64, 6, "side stream after the capture")
+			t.replay(s, g)
+			t.sync(s)
+			t.wantFill(q, 64, 5, "copied on the side stream")
+		}},
+		{"BeginCapture of a default stream: 107031", needs, func(t *tester) {
+			t.want(driver.CodeCaptureImplicit, t.graphs.BeginCapture(0), "BeginCapture(0)")
+		}},
+		{"BeginCapture of a stream that captures: 107027", needs, func(t *tester) {
+			s := t.capturing()
+			t.want(driver.CodeStreamCaptured, t.graphs.BeginCapture(s), "BeginCapture")
+			t.end(s)
+		}},
+		{"capturing stream: query, synchronize, destroy: 107027, and the capture is intact", needs, func(t *tester) {
+			s := t.capturing()
+			_, err := t.QueryStream(s)
+			t.want(driver.CodeStreamCaptured, err, "QueryStream")
+			t.want(driver.CodeStreamCaptured, t.SynchronizeStream(s, forever), "SynchronizeStream")
+			t.want(driver.CodeStreamCaptured, t.SynchronizeDevice(forever), "SynchronizeDevice")
+			t.want(driver.CodeStreamCaptured, t.DestroyStream(s, false), "DestroyStream")
+			t.end(s)
+		}},
+		{"captured event: query, synchronize: 107028, and the capture is intact", needs, func(t *tester) {
+			s, e := t.capturing(), t.event(driver.EventSync)
+			t.record(s, e)
+			_, err := t.QueryEvent(e)
+			t.want(driver.CodeEventCaptured, err, "QueryEvent")
+			t.want(driver.CodeEventCaptured, t.SynchronizeEvent(e, forever), "SynchronizeEvent")
+			t.end(s)
+		}},
+		{"Memcpy, Memset during a capture: 107030, and the capture is intact", needs, func(t *tester) {
+			p, q := t.filled(64, 1), t.filled(64, 2)
+			s := t.capturing()
+			t.want(driver.CodeCaptureMode, t.Memcpy(q, 64, p, 64, driver.DeviceToDevice), "Memcpy")
+			t.want(driver.CodeCaptureMode, t.Memset(q, 64, 3, 64), "Memset")
+			t.end(s)
+			t.wantFill(q, 64, 2, "destination")
+		}},
+		{"capturing stream: wait for an event from outside: 107024, and the end is 507903", needs, func(t *tester) {
+			outside, e := t.stream(), t.event(driver.EventSync)
+			t.record(outside, e)
+			s := t.capturing()
+			t.want(driver.CodeCaptureDependency, t.issue(driver.Command{Op: driver.OpWait, Stream: s, Event: e}), "wait")
+			_, err := t.graphs.EndCapture(s)
+			t.want(driver.CodeCaptureInvalid, err, "EndCapture")
+			t.sync(s) // an ordinary stream again
+		}},
+		{"EndCapture of a stream that captures nothing: 107029", needs, func(t *tester) {
+			_, err := t.graphs.EndCapture(t.stream())
+			t.want(driver.CodeStreamNotCaptured, err, "EndCapture")
+		}},
+		{"EndCapture of a stream that was drawn in: 107036", needs, func(t *tester) {
+			s, side, fork, join := t.capturing(), t.stream(), t.event(driver.EventSync), t.event(driver.EventSync)
+			t.record(s, fork)
+			t.wait(side, fork)
+			_, err := t.graphs.EndCapture(side)
+			t.want(driver.CodeCaptureUnmatched, err, "EndCapture(side)")
+			t.record(side, join)
+			t.wait(s, join)
+			t.end(s)
+		}},
+		{"EndCapture with a stream that was not joined back: 107025", needs, func(t *tester) {
+			s, side, fork := t.capturing(), t.stream(), t.event(driver.EventSync)
+			t.record(s, fork)
+			t.wait(side, fork)
+			_, err := t.graphs.EndCapture(s)
+			t.want(driver.CodeStreamUnjoined, err, "EndCapture")
+			t.sync(side)
+		}},
+		{"a fault of a recorded command: at synchronize, once, with the place where it was recorded", needs | loader, func(t *tester) {
+			s := t.stream()
+			y, a, b, _ := t.sum(4)
+			g := t.captured(s, func() {
+				c := t.vectorAdd(s, y, a, b, 16, 8, 1)
+				c.Site = 77
+				t.enqueue(c)
+			})
+			t.replay(s, g)
+			err := t.SynchronizeStream(s, forever)
+			t.want(driver.CodeVectorException, err, "SynchronizeStream")
+			t.wantSite(err, 77)
+			t.sync(s)
+		}},
+		{"UpdateGraph: later replays use the new arguments", needs | loader, func(t *tester) {
+			s := t.stream()
+			y, a, b, want := t.sum(4)
+			g := t.captured(s, func() { t.enqueue(t.vectorAdd(s, y, a, a, 16, 4, 1)) })
+			c := t.vectorAdd(s, y, a, b, 16, 4, 1)
+			t.must(t.graphs.UpdateGraph(g, 0, c.Args), "UpdateGraph")
+			t.replay(s, g)
+			t.sync(s)
+			t.wantBytes(y, want, "sum")
+			t.want(driver.CodeRtParamInvalid, t.graphs.UpdateGraph(g, 1, c.Args), "UpdateGraph of no command")
+			t.want(driver.CodeRtParamInvalid, t.graphs.UpdateGraph(g, 0, c.Args[1:]), "UpdateGraph with too few words")
+		}},
+		{"DestroyGraph while a replay is queued: 107037; destroyed graph: 107017", needs | loader, func(t *tester) {
+			s := t.stream()
+			t.kernel("spin", dtype.Float64)
+			g := t.captured(s, func() { t.spin(s, pause) })
+			t.replay(s, g)
+			t.want(driver.CodeGraphRunning, t.graphs.DestroyGraph(g), "DestroyGraph")
+			t.sync(s)
+			t.must(t.graphs.DestroyGraph(g), "DestroyGraph")
+			t.want(driver.CodeInvalidHandle, t.graphs.DestroyGraph(g), "DestroyGraph again")
+			t.want(driver.CodeInvalidHandle, t.issue(driver.Command{Op: driver.OpReplay, Stream: s, Graph: g}), "replay")
+		}},
+	}
+}
+
+// capturing is a new stream that captures.
+func (t *tester) capturing() driver.Stream {
+	t.Helper()
+	s := t.stream()
+	t.must(t.graphs.BeginCapture(s), "BeginCapture")
+	return s
+}
+
+func (t *tester) end(s driver.Stream) driver.Graph {
+	t.Helper()
+	g, err := t.graphs.EndCapture(s)
+	t.must(err, "EndCapture")
+	return g
+}
+
+// captured is the graph of what fn queues on s.
+func (t *tester) captured(s driver.Stream, fn func()) driver.Graph {
+	t.Helper()
+	t.must(t.graphs.BeginCapture(s), "BeginCapture")
+	fn()
+	return t.end(s)
+}
+
+func (t *tester) replay(s driver.Stream, g driver.Graph) {
+	t.Helper()
+	t.enqueue(driver.Command{Op: driver.OpReplay, Stream: s, Graph: g})
+}

@@ -1,0 +1,317 @@
+package sim
+
+import (
+	"slices"
+
+	"npulua/npu/internal/driver"
+)
+
+// graph is a recorded sequence of commands, or one that is being recorded.
+type graph struct {
+	h       driver.Graph
+	ctx     *context
+	origin  *stream
+	lanes   []*stream // streams that took part, the origin first; a lane is an index into it
+	nodes   []node    // in order of recording
+	invalid *driver.Error
+	running int // replays queued or running
+}
+
+// node is one recorded command.
+type node struct {
+	cmd  driver.Command
+	lane int
+	// after are the nodes that must be done before: the one before it in its lane, and the record that
+	// a wait is for.
+	after []int
+	wait  int // record that an OpWait is for; -1: none
+}
+
+// capture is the part that a stream has in a graph being recorded.
+type capture struct {
+	g    *graph
+	lane int
+	last int // last node of the lane; -1: none
+}
+
+// eventCapture marks an event that was recorded in a capture.
+type eventCapture struct {
+	g    *graph
+	node int
+}
+
+func captured(call string, s *stream) error {
+	return driver.Errorf(driver.CodeStreamCaptured, call, "stream %d records a graph", s.id)
+}
+
+// BeginCapture implements driver.Capturer.
+func (d *Driver) BeginCapture(h driver.Stream) error {
+	const call = "aclmdlRICaptureBegin"
+	if h == 0 {
+		return driver.Errorf(driver.CodeCaptureImplicit, call, "a default stream cannot record a graph")
+	}
+	s, err := d.ownStream(call, h)
+	if err != nil {
+		return err
+	}
+	if s.capture != nil {
+		return captured(call, s)
+	}
+	d.host(costQuery)
+	g := &graph{ctx: s.ctx, origin: s}
+	d.join(g, s)
+	d.capturing++
+	return nil
+}
+
+// join gives s a lane of g.
+func (d *Driver) join(g *graph, s *stream) {
+	s.capture = &capture{g: g, lane: len(g.lanes), last: -1}
+	g.lanes = append(g.lanes, s)
+}
+
+// record adds a command to the graph that s records.
+func (d *Driver) record(call string, s *stream, c *driver.Command) error {
+	cp := s.capture
+	g := cp.g
+	if g.invalid != nil {
+		return driver.Errorf(driver.CodeCaptureInvalid, call, "the capture was spoiled before: %s", g.invalid.Detail)
+	}
+	n := node{cmd: *c, lane: cp.lane, wait: -1}
+	n.cmd.Args = slices.Clone(c.Args)
+	if cp.last >= 0 {
+		n.after = append(n.after, cp.last)
+	}
+	err := d.recordable(call, s, &n)
+	if err != nil {
+		g.invalid, _ = err.(*driver.Error)
+		return err
+	}
+	d.host(submitCost(c))
+	cp.last = len(g.nodes)
+	g.nodes = append(g.nodes, n)
+	if c.Op == driver.OpRecord {
+		d.events[c.Event].captured = &eventCapture{g, cp.last}
+	}
+	return nil
+}
+
+// recordable checks a command and finds what a wait is for.
+func (d *Driver) recordable(call string, s *stream, n *node) error {
+	switch c := &n.cmd; c.Op {
+	case driver.OpWait:
+		e, err := d.event(call, c.Event)
+		if err != nil {
+			return err
+		}
+		if e.captured == nil || e.captured.g != s.capture.g {
+			return driver.Errorf(driver.CodeCaptureDependency, call, "the event was not recorded in this capture")
+		}
+		n.wait = e.captured.node
+		n.after = append(n.after, n.wait)
+		return nil
+	case driver.OpResetEvent, driver.OpReplay:
+		return driver.Errorf(driver.CodeNotSupported, call, "%v cannot be recorded in a graph", c.Op)
+	}
+	t := d.newTask()
+	defer d.recycle(t)
+	t.cmd, t.s = n.cmd, s
+	if n.cmd.Op == driver.OpCopy {
+		if _, err := d.planQueued(t, call); err != nil {
+			return err
+		}
+		if t.transfer.dst.pageable() || t.transfer.src.pageable() {
+			return driver.Errorf(driver.CodeCaptureMode, call, "a copy with pageable host memory cannot be recorded in a graph")
+		}
+		return nil
+	}
+	_, err := d.prepare(t, call)
+	return err
+}
+
+// draw takes s into the capture of an event that it is about to wait for. It reports whether there is
+// such a capture.
+func (d *Driver) draw(call string, s *stream, h driver.Event) (bool, error) {
+	e := d.events[h]
+	if e == nil || e.captured == nil {
+		return false, nil
+	}
+	if s.h == 0 {
+		return false, driver.Errorf(driver.CodeCaptureImplicit, call, "a default stream cannot take part in a capture")
+	}
+	d.join(e.captured.g, s)
+	return true, nil
+}
+
+// EndCapture implements driver.Capturer.
+func (d *Driver) EndCapture(h driver.Stream) (driver.Graph, error) {
+	const call = "aclmdlRICaptureEnd"
+	s, err := d.ownStream(call, h)
+	if err != nil {
+		return 0, err
+	}
+	if s.capture == nil {
+		return 0, driver.Errorf(driver.CodeStreamNotCaptured, call, "stream %d records no graph", s.id)
+	}
+	g := s.capture.g
+	if g.origin != s {
+		return 0, driver.Errorf(driver.CodeCaptureUnmatched, call, "the capture began on stream %d, not on stream %d", g.origin.id, s.id)
+	}
+	d.host(costQuery)
+	loose := g.unjoined()
+	d.dropCapture(g)
+	switch {
+	case g.invalid != nil:
+		return 0, driver.Errorf(driver.CodeCaptureInvalid, call, "the capture was spoiled: %s", g.invalid.Detail)
+	case loose != nil:
+		return 0, driver.Errorf(driver.CodeStreamUnjoined, call, "stream %d took part in the capture and was not joined back by an event", loose.id)
+	}
+	g.lanes = slices.Clone(g.lanes)
+	g.h = driver.Graph(d.newHandle())
+	d.graphs[g.h] = g
+	return g.h, nil
+}
+
+// unjoined is a stream whose last command the origin's last one does not come after, or nil.
+func (g *graph) unjoined() *stream {
+	reached := make([]bool, len(g.nodes))
+	var visit func(i int)
+	visit = func(i int) {
+		if i < 0 || reached[i] {
+			return
+		}
+		reached[i] = true
+		for _, j := range g.nodes[i].after {
+			visit(j)
+		}
+	}
+	visit(g.origin.capture.last)
+	for _, s := range g.lanes[1:] {
+		if last := s.capture.last; last >= 0 && !reached[last] {
+			return s
+		}
+	}
+	return nil
+}
+
+// dropCapture lets the streams and events of a capture be ordinary ones again.
+func (d *Driver) dropCapture(g *graph) {
+	for _, s := range g.lanes {
+		s.capture = nil
+	}
+	for _, e := range d.events {
+		if e.captured != nil && e.captured.g == g {
+			e.captured = nil
+		}
+	}
+	d.capturing--
+}
+
+// UpdateGraph implements driver.Capturer.
+func (d *Driver) UpdateGraph(h driver.Graph, i int, args []uint64) error {
+	const call = "aclmdlRIUpdate"
+	g := d.graphs[h]
+	switch {
+	case g == nil:
+		return driver.Errorf(driver.CodeInvalidHandle, call, "%#x is no live graph", uintptr(h))
+	case i < 0 || i >= len(g.nodes) || g.nodes[i].cmd.Op != driver.OpLaunch:
+		return driver.Errorf(driver.CodeRtParamInvalid, call, "command %d of the graph is no launch", i)
+	case len(args) != len(g.nodes[i].cmd.Args):
+		return driver.Errorf(driver.CodeRtParamInvalid, call, "%d argument words, the launch has %d", len(args), len(g.nodes[i].cmd.Args))
+	}
+	d.host(costSubmit)
+	g.nodes[i].cmd.Args = slices.Clone(args) // replays under way keep the old ones
+	return nil
+}
+
+// DestroyGraph implements driver.Capturer.
+func (d *Driver) DestroyGraph(h driver.Graph) error {
+	const call = "aclmdlRIDestroy"
+	g := d.graphs[h]
+	if g == nil {
+		return driver.Errorf(driver.CodeInvalidHandle, call, "%#x is no live graph", uintptr(h))
+	}
+	if g.running > 0 {
+		return driver.Errorf(driver.CodeGraphRunning, call, "a replay of the graph is not done yet")
+	}
+	d.host(costQuery)
+	delete(d.graphs, h)
+	return nil
+}
+
+func (d *Driver) prepareReplay(t *task, call string) (bool, error) {
+	g := d.graphs[t.cmd.Graph]
+	if g == nil {
+		return false, driver.Errorf(driver.CodeInvalidHandle, call, "%#x is no live graph", uintptr(t.cmd.Graph))
+	}
+	if g.ctx.dev != t.s.ctx.dev {
+		return false, driver.Errorf(driver.CodeRtParamInvalid, call, "the graph is of device %d, the stream of device %d", g.ctx.dev.id, t.s.ctx.dev.id)
+	}
+	g.running++
+	t.graph = g
+	return true, nil
+}
+
+// replay is one run of a graph.
+type replay struct {
+	t     *task // the OpReplay that waits for it
+	left  int   // commands not done yet
+	fault *driver.Error
+}
+
+// startReplay lets the commands of the graph run, on streams of its own that stand for those that
+// took part in the capture.
+func (d *Driver) startReplay(t *task) {
+	g := t.graph
+	t.s.running = true
+	r := &replay{t: t, left: len(g.nodes)}
+	if r.left == 0 {
+		d.schedule(t, deviceEvent)
+		return
+	}
+	lanes := make([]*stream, len(g.lanes))
+	for i, s := range g.lanes {
+		lanes[i] = &stream{h: s.h, id: s.id, ctx: t.s.ctx, priority: s.priority}
+	}
+	records := make([]*record, len(g.nodes))
+	for i := range g.nodes {
+		n := &g.nodes[i]
+		s := lanes[n.lane]
+		nt := d.newTask()
+		nt.cmd = n.cmd
+		nt.args = append(nt.args[:0], n.cmd.Args...)
+		nt.cmd.Args = nt.args
+		nt.s, nt.replay = s, r
+		switch n.cmd.Op {
+		case driver.OpRecord:
+			records[i] = &record{s: s}
+			nt.rec = records[i]
+		case driver.OpWait:
+			nt.rec = records[n.wait]
+		default:
+			if _, err := d.prepare(nt, n.cmd.Op.Call()); err != nil {
+				nt.fault = err // memory that is gone since, say
+			}
+		}
+		d.seq++
+		nt.seq = d.seq
+		s.push(nt)
+	}
+	for _, s := range lanes {
+		d.pump(s)
+	}
+}
+
+// replayed notes that a command of a replay is done, and ends the replay with the last one.
+func (d *Driver) replayed(r *replay, fault *driver.Error) {
+	if r.fault == nil {
+		r.fault = fault
+	}
+	if r.left--; r.left > 0 {
+		return
+	}
+	d.schedule(r.t, deviceEvent)
+	if r.fault != nil {
+		r.t.fault = r.fault
+	}
+}

@@ -3,6 +3,7 @@ package luabind
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -268,5 +269,13 @@ func (o opts) wrongType(name, want string, got lua.LValue) error {
 	return o.c.errorf("option %q must be %s, got %s", name, want, typeName(got))
 }
 
-// number is a number as Lua writes it.
-func number(f float64) string { return lua51.NumberText(f) }
+// number is a number for a message: as Lua writes it, but with every digit of a whole one.
+func number(f float64) string {
+	switch {
+	case math.IsNaN(f):
+		return "nan"
+	case f == math.Trunc(f) && math.Abs(f) < 1e21:
+		return strconv.FormatFloat(f, 'f', -1, 64)
+	}
+	return lua51.NumberText(f)
+}

@@ -30,23 +30,36 @@ func Compile(source []byte, name string) (proto *lua.FunctionProto, err error) {
 	var chunk []ast.Stmt
 	defer func() {
 		if r := recover(); r != nil {
-			proto, err = nil, tooLarge(name, r)
+			proto, err = nil, refused(name, r)
 		}
 	}()
-	if chunk, err = parse.Parse(bytes.NewReader(source), name); err != nil {
+	chunk, err = parse.Parse(bytes.NewReader(source), name)
+	if line, text, found := badNumeral(source); found && !failsBefore(err, line) {
+		return nil, fmt.Errorf("%s:%d: malformed number near '%s'", name, line, text)
+	}
+	if err != nil {
 		return nil, errors.New(syntaxText(err, name, 1+bytes.Count(source, []byte("\n"))))
 	}
 	chunk = rewriteChunk(chunk)
 	proto, err = lua.Compile(chunk, name)
-	if err != nil {
+	if err != nil && !isJumpError(err) {
 		return nil, errors.New(syntaxText(err, name, 0))
 	}
-	if hasLongCode(proto) {
+	if err != nil || hasLongCode(proto) {
 		if s := tooLong(chunk); s != nil {
 			return nil, fmt.Errorf("%s:%d: control structure too long near line %d", name, s.Line(), s.Line())
 		}
 	}
+	if err != nil {
+		return nil, errors.New(syntaxText(err, name, 0))
+	}
 	return proto, nil
+}
+
+// failsBefore reports whether a parse error is in a line before this one.
+func failsBefore(err error, line int) bool {
+	var pe *parse.Error
+	return errors.As(err, &pe) && pe.Pos.Line != parse.EOF && pe.Pos.Line < line
 }
 
 // syntaxText writes a parse error as "name:line: message near 'token'"; last is the last line of the
@@ -65,12 +78,19 @@ func syntaxText(err error, name string, last int) string {
 	}
 	var ce *lua.CompileError
 	if errors.As(err, &ce) {
-		return fmt.Sprintf("%s:%d: %s", name, ce.Line, ce.Message)
+		msg := ce.Message
+		if strings.HasPrefix(msg, "register overflow") {
+			msg = "function or expression too complex"
+		}
+		return fmt.Sprintf("%s:%d: %s", name, max(ce.Line, 1), msg) // a chunk is defined at line 0
 	}
 	return fmt.Sprintf("%s: %v", name, err)
 }
 
-// tooLarge explains a panic of the compiler.
-func tooLarge(name string, cause any) error {
+// refused explains a panic of the rewriter or the compiler.
+func refused(name string, cause any) error {
+	if r, ok := cause.(refusal); ok {
+		return fmt.Errorf("%s:%d: %s", name, r.line, r.message)
+	}
 	return fmt.Errorf("%s: the chunk is too large or too deeply nested to be compiled (%v)", name, cause)
 }

@@ -1,6 +1,9 @@
 package lua51
 
 import (
+	"errors"
+	"strings"
+
 	lua "github.com/yuin/gopher-lua"
 	"github.com/yuin/gopher-lua/ast"
 )
@@ -37,11 +40,18 @@ func tooLong(stmts []ast.Stmt) (found ast.Stmt) {
 		if n < maxJump/64 { // no statement of sane size takes more
 			return
 		}
-		if p, err := lua.Compile([]ast.Stmt{s}, ""); err == nil && len(p.Code) > maxJump {
+		p, err := lua.Compile([]ast.Stmt{s}, "")
+		if isJumpError(err) || err == nil && len(p.Code) > maxJump {
 			found = s
 		}
 	})
 	return found
+}
+
+// isJumpError tells the compiler's refusal of a jump.
+func isJumpError(err error) bool {
+	var ce *lua.CompileError
+	return errors.As(err, &ce) && strings.HasPrefix(ce.Message, "too long to jump")
 }
 
 // walk calls fn for all statements, those of functions included, outer ones first.

@@ -1,37 +1,67 @@
 package lua51
 
 import (
+	"crypto/rand"
+	"math"
+	"strings"
+
 	lua "github.com/yuin/gopher-lua"
 )
 
-// Linker puts functions into compiled chunks, where rewritten code calls them.
+// linkMark ends the names of what Link puts in. It differs from process to process, so that no script
+// can hold one of the names as a string.
+var linkMark = "\x00" + rand.Text()
+
+// Names that rewritten code reads as globals, for Link to replace.
+var (
+	concatName     = "\x00concat" + linkMark
+	concatListName = "\x00concatlist" + linkMark
+	powerName      = "\x00power" + linkMark
+	modName        = "\x00mod" + linkMark
+	lengthName     = "\x00length" + linkMark
+	joinName       = "\x00join" + linkMark
+	forInitName    = "\x00init" + linkMark
+	forLimitName   = "\x00limit" + linkMark
+	forStepName    = "\x00step" + linkMark
+	infinityName   = "\x00infinity" + linkMark
+)
+
+// Linker puts functions and other values into compiled chunks, where rewritten code reads them.
 type Linker struct {
-	functions map[lua.LString]*lua.LFunction
+	values map[lua.LString]lua.LValue
 }
 
 // NewLinker makes the functions for one virtual machine.
 func NewLinker(L *lua.LState) *Linker {
-	return &Linker{map[lua.LString]*lua.LFunction{
-		concatName: L.NewFunction(Concat),
-		powerName:  L.NewFunction(power),
-		modName:    L.NewFunction(mod),
-		lengthName: L.NewFunction(length),
-		joinName:   L.NewFunction(join),
-	}}
+	k := &Linker{map[lua.LString]lua.LValue{lua.LString(infinityName): lua.LNumber(math.Inf(1))}}
+	for name, fn := range map[string]lua.LGFunction{
+		concatName:     Concat,
+		concatListName: concatList,
+		powerName:      power,
+		modName:        mod,
+		lengthName:     length,
+		joinName:       join,
+		forInitName:    loopBound("initial value"),
+		forLimitName:   loopBound("limit"),
+		forStepName:    loopBound("step"),
+	} {
+		k.values[lua.LString(name)] = newOperator(L, fn)
+	}
+	return k
 }
 
 // Link resolves the names of rewritten code in proto, once: an instruction that would read a global
-// of such a name loads a constant instead, and the constant is the function. So scripts cannot see,
+// of such a name loads a constant instead, and the constant is the function or value. So scripts cannot see,
 // shadow or replace it.
 func (k *Linker) Link(proto *lua.FunctionProto) {
 	var linked map[int]bool
 	for i, c := range proto.Constants {
-		if name, ok := c.(lua.LString); ok && k.functions[name] != nil {
+		if name, ok := c.(lua.LString); ok && k.values[name] != nil {
 			if linked == nil {
 				linked = make(map[int]bool)
 			}
 			linked[i] = true
-			proto.Constants[i] = k.functions[name]
+			proto.Constants[i] = k.values[name]
 		}
 	}
 	if linked != nil {
@@ -39,6 +69,11 @@ func (k *Linker) Link(proto *lua.FunctionProto) {
 			if in := instruction(code); in.op() == lua.OP_GETGLOBAL && linked[in.bx()] {
 				proto.Code[i] = uint32(lua.OP_LOADK)<<26 | code&(1<<26-1)
 			}
+		}
+	}
+	for i, c := range proto.DbgCalls {
+		if strings.HasSuffix(c.Name, linkMark) {
+			proto.DbgCalls[i].Name = "?"
 		}
 	}
 	for _, p := range proto.FunctionPrototypes {

@@ -1,0 +1,85 @@
+package lua51
+
+import (
+	"fmt"
+
+	"github.com/yuin/gopher-lua/ast"
+)
+
+const (
+	// maxLevel bounds how deeply blocks, functions and operands are nested, as in PUC Lua.
+	maxLevel = 200
+	// maxChain bounds the depth of the syntax tree, to which long chains such as a + b + c add: the
+	// compiler recurses into it, and its time grows with the square of the depth.
+	maxChain = 10000
+	// maxLocals bounds the locals of a function, those included that a loop hides.
+	maxLocals = 200
+)
+
+// refusal is the panic with which the rewriter gives up a chunk.
+type refusal struct {
+	line    int
+	message string
+}
+
+// enter counts a node on the way into the tree; levels is 1 where it is nested, 0 where it only
+// continues a chain. leave takes it back.
+func (r *rewriter) enter(n ast.PositionHolder, levels int) {
+	r.depth++
+	r.level += levels
+	switch {
+	case r.level > maxLevel:
+		panic(refusal{n.Line(), "chunk has too many syntax levels"})
+	case r.depth > maxChain:
+		refuseChain(n)
+	}
+}
+
+func refuseChain(n ast.PositionHolder) {
+	panic(refusal{n.Line(), "chain of operators, indexes, calls or conditions is too long"})
+}
+
+func (r *rewriter) leave(levels int) {
+	r.depth--
+	r.level -= levels
+}
+
+// checkLocals refuses the declaration at line if it is one too many.
+func (r *rewriter) checkLocals(line int) {
+	if r.fn.active <= maxLocals {
+		return
+	}
+	where := "main function"
+	if r.fn.line > 0 {
+		where = fmt.Sprintf("function at line %d", r.fn.line)
+	}
+	panic(refusal{line, fmt.Sprintf("%s has more than %d local variables", where, maxLocals)})
+}
+
+// nested rewrites an operand that is no continuation of a chain.
+func (r *rewriter) nested(e ast.Expr) ast.Expr {
+	r.enter(e, 1)
+	e = r.expr(e)
+	r.leave(1)
+	return e
+}
+
+// functionName passes over the name in `function a.b.c:d`.
+func (r *rewriter) functionName(n *ast.FuncName) {
+	e := n.Func
+	if e == nil {
+		e = n.Receiver
+	}
+	depth := 0
+	for {
+		a, ok := e.(*ast.AttrGetExpr)
+		if !ok {
+			break
+		}
+		if depth++; depth > maxChain {
+			refuseChain(a)
+		}
+		e = a.Object
+	}
+	r.expr(e)
+}

@@ -17,20 +17,12 @@ func (in *Interp) openBase() {
 	} {
 		L.SetGlobal(name, L.NewFunction(fn))
 	}
-	debug := L.GetGlobal("debug").(*lua.LTable)
-	traceback := debug.RawGetString("traceback").(*lua.LFunction).GFunction
-	debug.RawSetString("traceback", L.NewFunction(func(L *lua.LState) int {
-		n := traceback(L)
-		if s, ok := L.Get(-1).(lua.LString); ok && n == 1 {
-			L.Pop(1)
-			L.Push(lua.LString(readableTrace(string(s))))
-		}
-		return n
-	}))
+	openDebug(L)
 	in.openRequire()
 }
 
-// osExit closes the session and ends the process: os.exit([code]), true is 0 and false is 1.
+// osExit closes the session and ends the process: os.exit([code]), true is 0 and false is 1. A fraction
+// is cut off.
 func (in *Interp) osExit(L *lua.LState) int {
 	code := 0
 	switch v := L.Get(1).(type) {
@@ -40,11 +32,7 @@ func (in *Interp) osExit(L *lua.LState) int {
 			code = 1
 		}
 	default:
-		n, ok := exact(L.CheckNumber(1))
-		if !ok || n != int64(int32(n)) {
-			L.ArgError(1, "a whole number expected")
-		}
-		code = int(n)
+		code = lua51.CheckInt(L, 1)
 	}
 	in.exitCode = code
 	in.exit(L)
@@ -103,22 +91,27 @@ func (in *Interp) baseLoad(L *lua.LState) int {
 		return in.pushLoaded(L, []byte(code), chunkName(L.OptString(2, string(code))))
 	}
 	fn := L.CheckFunction(1)
+	name := chunkName(L.OptString(2, "=(load)"))
 	var source []byte
 	for {
-		L.Push(fn)
-		L.Call(0, 1)
-		piece := L.Get(-1)
-		L.Pop(1)
-		if piece == lua.LNil || piece == lua.LString("") {
+		results, err := in.threads.Call(L, fn)
+		if err != nil {
+			L.Push(lua.LNil)
+			L.Push(lua51.ErrorValue(err))
+			return 2
+		}
+		if len(results) == 0 || results[0] == lua.LNil || results[0] == lua.LString("") {
 			break
 		}
-		s, ok := piece.(lua.LString)
+		piece, ok := lua51.Text(results[0])
 		if !ok {
-			lua51.Raise(L, "reader function must return a string")
+			L.Push(lua.LNil)
+			L.Push(lua.LString(lua51.Where(L) + "reader function must return a string"))
+			return 2
 		}
-		source = append(source, s...)
+		source = append(source, piece...)
 	}
-	return in.pushLoaded(L, source, chunkName(L.OptString(2, "=(load)")))
+	return in.pushLoaded(L, source, name)
 }
 
 func (in *Interp) baseLoadFile(L *lua.LState) int {

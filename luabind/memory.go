@@ -5,6 +5,7 @@ import (
 
 	lua "github.com/yuin/gopher-lua"
 
+	"npulua/luabind/lua51"
 	"npulua/npu"
 )
 
@@ -153,8 +154,8 @@ func bufferSet(c *call, b *npu.Buffer) error {
 func (c *call) setFrom(b *npu.Buffer, v lua.LValue) (int64, error) {
 	switch v := v.(type) {
 	case *lua.LTable:
-		n := int64(v.Len())
-		return n, b.SetAll(n, func(i int64) (float64, error) { return c.element(v.RawGetInt(int(i+1)), i) })
+		n := int64(lua51.Length(v))
+		return n, b.SetAll(n, func(i int64) (float64, error) { return c.element(lua51.Item(v, int(i+1)), i) })
 	case lua.LString:
 		return int64(len(v)) / int64(b.Type().Size()), b.SetBytes(string(v))
 	case *lua.LFunction:
@@ -192,7 +193,11 @@ func bufferToTable(c *call, b *npu.Buffer) error {
 		return err
 	}
 	t := c.L.CreateTable(int(b.Count()), 0)
-	b.Type().Each(data, func(v float64) { t.Append(lua.LNumber(v)) })
+	n := 0
+	b.Type().Each(data, func(v float64) {
+		n++
+		lua51.SetItem(t, n, lua.LNumber(v))
+	})
 	c.push(t)
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	lua "github.com/yuin/gopher-lua"
 
+	"npulua/luabind/lua51"
 	"npulua/npu"
 )
 
@@ -41,6 +42,7 @@ var moduleFunctions = []function{
 	{"scope", doc{"(fn, ...)", "results of fn", "Calls `fn(...)` and closes, newest first, what was made inside and not kept, also after an error.", "an error of fn, unchanged; else the first error of closing", `npu.scope(function() local x = ctx:alloc("float32", 8) end)`}, nil, moduleScope},
 	{"keep", doc{"(x)", "x", "Lets a handle out of the innermost scope: the scope around it, or nobody, owns it then.", "", `return npu.keep(x)`}, nil, moduleKeep},
 	{"busy", doc{"(seconds)", "", "Models host work: time passes and devices go on. On the simulator the time is virtual.", "100000 for less than 0", `npu.busy(0.008)`}, nil, moduleBusy},
+	{"sleep", doc{"(seconds)", "", "Waits, with nothing to do: time passes and devices go on. On the simulator the time is virtual. A --timeout ends it.", "100000 for less than 0", `npu.sleep(0.1)`}, nil, moduleBusy},
 	{"time", doc{"()", "number", "Seconds since the start, on the backend's clock: virtual on the simulator.", "", `local t0 = npu.time()`}, nil, moduleTime},
 	{"stats", doc{"()", "table", "Counters: `commands` (queued), `calls` (that waited for an answer), `waits`, `context_switches`, `errors` (commands refused), `time` (seconds), and `live`, the number of open handles by kind.", "", `print(npu.stats().commands)`}, nil, moduleStats},
 }
@@ -157,7 +159,7 @@ func moduleHost(c *call) error {
 	values, isTable := c.arg(2).(*lua.LTable)
 	var count int64
 	if isTable {
-		if count = int64(values.Len()); count == 0 {
+		if count = int64(lua51.Length(values)); count == 0 {
 			return c.errorf("argument 2 (table) is empty: a buffer has 1 element or more")
 		}
 	} else if _, ok := c.arg(2).(lua.LNumber); !ok {

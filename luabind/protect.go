@@ -36,14 +36,19 @@ func cleanTrace(trace string) string {
 	return ""
 }
 
-// readableTrace drops the frames that say nothing to a user, the library's own marks and the Lua part
-// of pcall, and calls Go functions [C] as Lua does.
+// readableTrace drops the frames that say nothing to a user: the library's own marks, Go functions
+// without a name, as operators are, and the parts of functions that are written in Lua. It calls Go functions [C] as Lua
+// does.
 func readableTrace(trace string) string {
 	lines := strings.Split(trace, "\n")
-	out := lines[:0]
-	for _, line := range lines {
+	isHidden := func(i int) bool {
+		return i < len(lines) && strings.HasPrefix(strings.TrimSpace(lines[i]), lua51.HiddenChunk)
+	}
+	var out []string
+	for i, line := range lines {
 		text := strings.TrimSpace(line)
-		if text == "[G]: ?" || strings.HasPrefix(text, lua51.HiddenChunk) {
+		isGo := strings.HasPrefix(text, "[G]:")
+		if text == "[G]: ?" || isHidden(i) || isGo && (isHidden(i+1) || text == "[G]: in function '?'") {
 			continue
 		}
 		line = strings.Replace(line, "[G]:", "[C]:", 1)

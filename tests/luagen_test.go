@@ -48,6 +48,8 @@ var constructs = []string{
 	"pcall", "nested pcall", "error value", "error with a level", "closure that outlives a failed pcall", "xpcall", "assert",
 	"string.format", "string.find", "string.match", "string.gsub", "string.gsub with a function", "string.gmatch", "string.rep", "string.sub", "string.byte", "tonumber",
 	"table.concat", "table.insert", "table.remove", "table.sort", "break", "long string", "nested function", "upvalue assignment", "nil arithmetic",
+	"resume with fewer values than a yield takes", "yield as a tail call", "generic for over separate values", "nil with metatable arithmetic",
+	"error in a tail-called function", "error level in a metamethod", "numeric for with text",
 }
 
 func generate(seed uint64) (program string, used map[string]int) {
@@ -491,6 +493,7 @@ func (g *generator) feature() {
 	list := []func(*generator){
 		closures, counter, recursion, varargs, unpacking, tailCall, shadowing, methods, metaArith, metaIndex, metaCall, metaCompare, metaText,
 		coroutines, wrapLoop, nestedYield, coroutineError, nestedPcall, errorValue, errorLevel, outlives, xpcalls, asserts, finds, gmatches, tables, sorting, nestedFunctions, nilArith,
+		underfilled, tailYield, separateFor, nilMeta, tailError, metaLevel, textFor,
 	}
 	list[g.n(len(list))](g)
 }
@@ -773,4 +776,87 @@ func nilArith(g *generator) {
 	g.line("  local z")
 	g.line("  return %s", g.pick("z + 1", "z .. 'x'", "z.x", "z()", "#z", "z < 1", "{} + 1", "{} < {}", "'a' + 1", "'a' < 1", "-{}", "('x')()"))
 	g.line("end) show(ok, place(e)) end")
+}
+
+func underfilled(g *generator) {
+	g.use("resume with fewer values than a yield takes")
+	w := g.fresh()
+	g.line("local %s = coroutine.wrap(function(...)", w)
+	g.function(func() {
+		g.line("local p, q, r = %s, %s, %s", g.literal(num), g.literal(str), g.literal(num))
+		g.line("p, q, r = coroutine.yield(p, q, r)")
+		g.line("show(p, q, r)")
+		g.line("local a, b = coroutine.yield() show(a, b, (coroutine.yield(a)))")
+		g.line("return select('#', coroutine.yield(b))")
+	})
+	g.line("end)")
+	g.line("show(%s(1)) show(%s(%s)) show(%s()) show(%s()) show(%s(%s))", w, w, g.pick("", "1", "1, 2", "nil, 3", "1, 2, 3, 4"), w, w, w, g.pick("", "nil", "1, nil"))
+}
+
+func tailYield(g *generator) {
+	g.use("yield as a tail call")
+	w, f := g.fresh(), g.fresh()
+	g.line("local function %s(...) return coroutine.yield(...) end", f)
+	g.line("local %s = coroutine.wrap(function(...)", w)
+	g.line("\tlocal a, b = %s(...) show(a, b) show((%s(a)), {%s(b)}) return %s(select('#', %s(b, a)))", f, f, f, f, f)
+	g.line("end)")
+	g.line("show(%s(%s)) show(%s(%s)) show(%s(1, 2)) show(%s()) show(%s(1, 2)) show(%s('end', 1))", w, g.expr(num, 1), w, g.pick("", "1", "1, 2", "1, 2, 3"), w, w, w, w)
+}
+
+func separateFor(g *generator) {
+	g.use("generic for over separate values")
+	f := g.fresh()
+	g.line("local function %s(s, c) c = (c or 0) + 1 if c < (s or 4) then return c, s end end", f)
+	g.line("for a, b in %s do show(a, b) end", g.pick(f, f+", 3", f+", 5, 2", f+", nil, 1", "next, {7}", "next, {8}, nil", f+", (function() return 3, 1 end)()"))
+}
+
+func nilMeta(g *generator) {
+	g.use("nil with metatable arithmetic")
+	a, event, op := g.fresh(), "__add", "+"
+	switch g.n(5) {
+	case 1:
+		event, op = "__sub", "-"
+	case 2:
+		event, op = "__div", "/"
+	case 3:
+		event, op = "__mod", "%"
+	case 4:
+		event, op = "__concat", ".."
+	}
+	g.line("local %s = setmetatable({}, {%s = function(x, y) return type(x) .. type(y) end})", a, event)
+	g.line("do local z = %s show(z %s %s, %s %s z, %s %s %s) end", g.pick("nil", "true", "1", "'q'", "{}"), op, a, a, op, a, op, a)
+}
+
+func tailError(g *generator) {
+	g.use("error in a tail-called function")
+	f, h := g.fresh(), g.fresh()
+	g.line("local function %s(n)", f)
+	g.line("\t%s", g.pick("error('tail')", "error('tail', n)", "local z = nil + n", "string.rep()", "local z = n .. {}"))
+	g.line("end")
+	g.line("local function %s(n)", h)
+	g.line("\treturn %s(n)", f)
+	g.line("end")
+	g.line("do local ok, e = pcall(function() return %s(1) end) show(ok, place(e)) end", f)
+	g.line("do local ok, e = pcall(function()")
+	g.line("\tlocal r = %s(%d)", h, 1+g.n(2))
+	g.line("\treturn r")
+	g.line("end) show(ok, place(e)) end")
+}
+
+func metaLevel(g *generator) {
+	g.use("error level in a metamethod")
+	a, i := g.fresh(), g.n(6)
+	g.line("local %s = setmetatable({}, {%s = function(x, y)", a, []string{"__add", "__concat", "__pow", "__mod", "__index", "__unm"}[i])
+	g.line("\terror('meta', %d)", g.n(3))
+	g.line("end})")
+	g.line("show(pcall(function()")
+	g.line("\tlocal r = %s", fmt.Sprintf([]string{"%s + 1", "%s .. 'x'", "2 ^ %s", "%s %% 3", "%s.x", "-%s"}[i], a))
+	g.line("\treturn r")
+	g.line("end))")
+}
+
+func textFor(g *generator) {
+	g.use("numeric for with text")
+	g.line("do local ok, e = pcall(function() for i = %s, %s, %s do show(i) end end) show(ok, place(e)) end",
+		g.pick("1", "'1'", "'0x1'"), g.pick("2", "'2'", "{}", "nil"), g.pick("1", "'1'", "'x'", "true"))
 }

@@ -19,18 +19,24 @@ const maxPushed = 8000
 // function. It is empty for functions that are not Lua's, and where a tail call took the place of
 // the caller.
 func where(L *lua.LState, level int) string {
+	if !frameKnown {
+		return whereSlow(L, level)
+	}
+	f := frameAt(L, level)
+	if f == nil || f.fn == nil || f.fn.IsG || f.fn.Proto.SourceName == HiddenChunk {
+		return ""
+	}
+	return f.fn.Proto.SourceName + ":" + strconv.Itoa(f.line()) + ": "
+}
+
+// whereSlow does the same through the library's debug interface, which does not know tail calls well.
+func whereSlow(L *lua.LState, level int) string {
 	dbg, ok := L.GetStack(level)
 	if !ok {
 		return ""
 	}
 	if _, err := L.GetInfo("Sl", dbg, lua.LNil); err != nil || dbg.Source == "" || dbg.Source == HiddenChunk {
 		return ""
-	}
-	if dbg.What == "main" {
-		// For a level that a tail call took, the library answers with the outermost function.
-		if _, more := L.GetStack(level + 1); more {
-			return ""
-		}
 	}
 	return dbg.Source + ":" + strconv.Itoa(dbg.CurrentLine) + ": "
 }

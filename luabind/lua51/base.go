@@ -29,13 +29,13 @@ var baseRows = map[string]lua.LGFunction{
 func OpenBase(L *lua.LState, stdout io.Writer, suggest Suggester) {
 	globals := setRows(L, "_G", baseRows)
 	openBlame(L, suggest)
-	next := L.NewFunction(baseNext) // not the one that scripts call by its name
-	step := L.NewFunction(ipairsStep)
+	pairsNext := L.NewFunction(baseNext) // not the one that scripts call by its name
+	ipairsNext := L.NewFunction(ipairsStep)
 	text := L.NewFunction(baseTostring)
 	for name, fn := range map[string]*lua.LFunction{
-		"ipairs":   L.NewFunction(func(L *lua.LState) int { return iterate(L, step, lua.LNumber(0)) }),
+		"ipairs":   L.NewFunction(func(L *lua.LState) int { return iterate(L, ipairsNext, lua.LNumber(0)) }),
 		"next":     L.NewFunction(baseNext),
-		"pairs":    L.NewFunction(func(L *lua.LState) int { return iterate(L, next, lua.LNil) }),
+		"pairs":    L.NewFunction(func(L *lua.LState) int { return iterate(L, pairsNext, lua.LNil) }),
 		"print":    L.NewFunction(func(L *lua.LState) int { return basePrint(L, stdout, text) }),
 		"tostring": text,
 	} {
@@ -130,7 +130,7 @@ func iterate(L *lua.LState, step *lua.LFunction, first lua.LValue) int {
 
 func ipairsStep(L *lua.LState) int {
 	i := checkInt(L, 2) + 1
-	v := getInt(checkTable(L, 1), i)
+	v := Item(checkTable(L, 1), i)
 	if v == lua.LNil {
 		return 0
 	}
@@ -140,7 +140,10 @@ func ipairsStep(L *lua.LState) int {
 }
 
 func baseNext(L *lua.LState) int {
-	k, v := checkTable(L, 1).Next(L.Get(2))
+	k, v, ok := next(checkTable(L, 1), L.Get(2))
+	if !ok {
+		raiseBare(L, "invalid key to 'next'")
+	}
 	L.Push(k)
 	if k == lua.LNil {
 		return 1

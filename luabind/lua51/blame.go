@@ -26,7 +26,7 @@ func openBlame(L *lua.LState, suggest Suggester) {
 		mt.RawSetString("__call", L.NewFunction(func(L *lua.LState) int { return cannotCall(L, suggest) }))
 		if v.Type() != lua.LTNumber {
 			for _, event := range arithmeticEvents {
-				mt.RawSetString(event, L.NewFunction(cannotCompute))
+				mt.RawSetString(event, newOperator(L, func(L *lua.LState) int { return cannotCompute(L, event) }))
 			}
 		}
 		L.SetMetatable(v, mt)
@@ -145,7 +145,17 @@ func stringKeys(t *lua.LTable) []string {
 }
 
 // cannotCompute explains arithmetic on what is no number: the first operand that is none is to blame.
-func cannotCompute(L *lua.LState) int {
+// Where only the second one has a metamethod, that computes.
+func cannotCompute(L *lua.LState, event string) int {
+	if second := L.Get(2); second.Type() == lua.LTTable || second.Type() == lua.LTUserData {
+		if handler := L.GetMetaField(second, event); handler != lua.LNil {
+			L.Push(handler)
+			L.Push(L.Get(1))
+			L.Push(second)
+			L.Call(2, 1)
+			return 1
+		}
+	}
 	v, which := L.Get(1), func(in instruction) int { return in.b() }
 	if _, ok := toNumber(v); ok {
 		v, which = L.Get(2), func(in instruction) int { return in.c() }

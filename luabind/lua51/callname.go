@@ -160,11 +160,15 @@ func constantName(proto *lua.FunctionProto, i int) string {
 	return "?"
 }
 
+// nameSearch is how many instructions back the origin of a value is looked for. The value of a
+// temporary was set few before.
+const nameSearch = 1 << 12
+
 // lastWrite finds the last instruction before pc that sets reg, or -1. Branches that a jump leads
 // over on the way to pc do not count.
 func lastWrite(proto *lua.FunctionProto, pc, reg int) int {
 	last := -1
-	for i := 0; i < pc; i++ {
+	for i := max(0, pc-nameSearch); i < pc; i++ {
 		in := instruction(proto.Code[i])
 		switch in.op() {
 		case lua.OP_JMP:

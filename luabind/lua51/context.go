@@ -11,11 +11,12 @@ import (
 // Until the context ends Done is nil, since a nil channel is asked much faster than an open one.
 type vmContext struct {
 	context.Context
-	done atomic.Pointer[chan struct{}]
+	done    atomic.Pointer[chan struct{}]
+	stopped func() // called on the machine's goroutine when it sees the end
 }
 
-func newVMContext(ctx context.Context) *vmContext {
-	v := &vmContext{Context: ctx}
+func newVMContext(ctx context.Context, stopped func()) *vmContext {
+	v := &vmContext{Context: ctx, stopped: stopped}
 	context.AfterFunc(ctx, v.stop)
 	return v
 }
@@ -30,6 +31,7 @@ func (v *vmContext) stop() {
 // Done implements context.Context.
 func (v *vmContext) Done() <-chan struct{} {
 	if ch := v.done.Load(); ch != nil {
+		v.stopped()
 		return *ch
 	}
 	return nil

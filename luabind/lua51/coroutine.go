@@ -119,11 +119,11 @@ func (t *Threads) coWrap(L *lua.LState) int {
 }
 
 func (t *Threads) coYield(L *lua.LState) int {
-	if t.logical(L) == L.G.MainThread {
-		raise(L, "attempt to yield from outside a coroutine")
-	}
-	if t.fixed[L] || !canYield(L) {
-		raise(L, "attempt to yield across metamethod/C-call boundary")
+	switch {
+	case t.logical(L) == L.G.MainThread:
+		raiseBare(L, "attempt to yield from outside a coroutine")
+	case t.fixed[L] || !canYield(L):
+		raiseBare(L, "attempt to yield across metamethod/C-call boundary")
 	}
 	return -1
 }

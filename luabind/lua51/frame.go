@@ -2,6 +2,7 @@ package lua51
 
 import (
 	"reflect"
+	"sync"
 	"unsafe"
 
 	lua "github.com/yuin/gopher-lua"
@@ -15,6 +16,9 @@ type frame struct {
 	fn     *lua.LFunction
 	parent *frame
 	pc     int
+
+	_         [5]int // registers
+	tailCalls int    // functions that gave their place to fn
 }
 
 // frameOffset is where LState keeps its current frame; frameKnown is false where this version of
@@ -25,9 +29,10 @@ var frameOffset, frameKnown = func() (uintptr, bool) {
 		return 0, false
 	}
 	want, got := reflect.TypeOf(frame{}), f.Type.Elem()
-	for i, name := range []string{"Idx", "Fn", "Parent", "Pc"} { // frame has them in this order
+	for name, mirror := range map[string]string{"Fn": "fn", "Parent": "parent", "Pc": "pc", "TailCall": "tailCalls"} {
 		g, ok := got.FieldByName(name)
-		if !ok || g.Offset != want.Field(i).Offset || g.Type.Kind() != want.Field(i).Type.Kind() {
+		w, _ := want.FieldByName(mirror)
+		if !ok || g.Offset != w.Offset || g.Type.Kind() != w.Type.Kind() {
 			return 0, false
 		}
 	}
@@ -36,6 +41,69 @@ var frameOffset, frameKnown = func() (uintptr, bool) {
 
 func currentFrame(L *lua.LState) *frame {
 	return *(**frame)(unsafe.Add(unsafe.Pointer(L), frameOffset))
+}
+
+// line is where the frame's Lua function is.
+func (f *frame) line() int {
+	proto := f.fn.Proto
+	if i := f.pc - 1; i >= 0 && i < len(proto.DbgSourcePositions) {
+		return proto.DbgSourcePositions[i]
+	}
+	return proto.LineDefined
+}
+
+// operators are the functions that stand for an operator of the language, by their code: they are no
+// level of the call stack. It is filled when a machine is made, always with the same.
+var operators sync.Map
+
+// newOperator makes a function that is one of operators.
+func newOperator(L *lua.LState, fn lua.LGFunction) *lua.LFunction {
+	operators.Store(reflect.ValueOf(fn).Pointer(), true)
+	return L.NewFunction(fn)
+}
+
+func (f *frame) isOperator() bool {
+	if f.fn == nil || !f.fn.IsG {
+		return false
+	}
+	_, ok := operators.Load(reflect.ValueOf(f.fn.GFunction).Pointer())
+	return ok
+}
+
+// frameAt is the frame at a level as PUC Lua counts them: 0 runs, 1 called it; each function that gave
+// its place away in a tail call is a level of its own, without a frame. nil where there is none.
+func frameAt(L *lua.LState, level int) *frame {
+	f := currentFrame(L)
+	for ; f != nil && level > 0; f = f.parent {
+		if f.isOperator() && f != currentFrame(L) {
+			continue
+		}
+		level--
+		if f.fn != nil && !f.fn.IsG {
+			level -= f.tailCalls
+		}
+	}
+	for f != nil && f.isOperator() && f != currentFrame(L) {
+		f = f.parent
+	}
+	if level < 0 {
+		return nil
+	}
+	return f
+}
+
+// maxTailCalls is how many lines of a traceback a frame's tail calls take.
+const maxTailCalls = 20
+
+// forgetTailCalls lowers the counts of tail calls in the frames of L to maxTailCalls: for a traceback
+// the library makes a line of each, and a loop of tail calls that was interrupted has made millions.
+func forgetTailCalls(L *lua.LState) {
+	if !frameKnown {
+		return
+	}
+	for f := currentFrame(L); f != nil; f = f.parent {
+		f.tailCalls = min(f.tailCalls, maxTailCalls)
+	}
 }
 
 // Caller finds the innermost Lua function that runs on L, or on the threads that wait for it, and
@@ -49,11 +117,7 @@ func (t *Threads) Caller(L *lua.LState) (*lua.FunctionProto, int) {
 			if f.fn == nil || f.fn.IsG || f.fn.Proto.SourceName == HiddenChunk {
 				continue
 			}
-			proto := f.fn.Proto
-			if i := f.pc - 1; i >= 0 && i < len(proto.DbgSourcePositions) {
-				return proto, proto.DbgSourcePositions[i]
-			}
-			return proto, proto.LineDefined
+			return f.fn.Proto, f.line()
 		}
 	}
 	return nil, 0

@@ -6,28 +6,11 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// maxArray bounds the array part of tables: gopher-lua fills it up to any index that is set, and
-// keeps what lies beyond in a hash. It is a setting of the library, the same for all machines.
-const maxArray = 1 << 22
-
-func init() { lua.MaxArrayIndex = maxArray }
-
-// tableLength is a border of t: the number of its items where it is a list.
-func tableLength(t *lua.LTable) int {
-	n := t.Len()
-	if n == maxArray-1 { // the array part is full: items may go on in the hash
-		for t.RawGet(lua.LNumber(n+1)) != lua.LNil {
-			n++
-		}
-	}
-	return n
-}
-
 // length is the operator #.
 func length(L *lua.LState) int {
 	switch v := L.Get(1).(type) {
 	case *lua.LTable:
-		L.Push(lua.LNumber(tableLength(v)))
+		L.Push(lua.LNumber(Length(v)))
 	case lua.LString:
 		L.Push(lua.LNumber(len(v)))
 	default:

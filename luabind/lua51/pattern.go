@@ -75,19 +75,18 @@ func stringGsub(L *lua.LState) int {
 	pattern, anchored := strings.CutPrefix(pattern, "^")
 	m := newMatcher(L, subject, pattern)
 	replace := replacer(m, L.Get(3))
-	var out strings.Builder
+	out := textBuffer{L: L}
 	s, n := 0, 0
 	for n < limit {
 		e := m.at(s)
 		if e != noMatch {
 			n++
 			replace(&out, s, e)
-			checkResult(L, out.Len())
 		}
 		if e != noMatch && e > s {
 			s = e
 		} else if s < len(subject) {
-			out.WriteByte(subject[s])
+			out.byte(subject[s])
 			s++
 		} else {
 			break
@@ -99,8 +98,7 @@ func stringGsub(L *lua.LState) int {
 	if n == 0 {
 		L.Push(lua.LString(subject))
 	} else {
-		checkResult(L, out.Len()+len(subject)-s)
-		out.WriteString(subject[s:])
+		out.text(subject[s:])
 		L.Push(lua.LString(out.String()))
 	}
 	L.Push(lua.LNumber(n))
@@ -109,18 +107,18 @@ func stringGsub(L *lua.LState) int {
 
 // replacer returns what writes the replacement of a match from s to e: by a string with captures, a
 // table that is indexed with the first capture, or a function that gets all of them.
-func replacer(m *matcher, by lua.LValue) func(out *strings.Builder, s, e int) {
+func replacer(m *matcher, by lua.LValue) func(out *textBuffer, s, e int) {
 	L := m.L
 	switch by := by.(type) {
 	case lua.LString, lua.LNumber:
 		text, _ := toText(by)
-		return func(out *strings.Builder, s, e int) { m.expand(out, text, s, e) }
+		return func(out *textBuffer, s, e int) { m.expand(out, text, s, e) }
 	case *lua.LTable:
-		return func(out *strings.Builder, s, e int) {
+		return func(out *textBuffer, s, e int) {
 			m.writeReplacement(out, L.GetTable(by, m.captured(0, s, e)), s, e)
 		}
 	case *lua.LFunction:
-		return func(out *strings.Builder, s, e int) {
+		return func(out *textBuffer, s, e int) {
 			L.Push(by)
 			L.Call(m.push(s, e), 1)
 			v := L.Get(-1)
@@ -134,36 +132,34 @@ func replacer(m *matcher, by lua.LValue) func(out *strings.Builder, s, e int) {
 
 // expand writes a replacement string, in which %1 to %9 are captures and %0 is the match. A % at the
 // very end stands for a zero byte, as in PUC Lua.
-func (m *matcher) expand(out *strings.Builder, text string, s, e int) {
+func (m *matcher) expand(out *textBuffer, text string, s, e int) {
 	for i := 0; i < len(text); i++ {
 		c := text[i]
 		if c != '%' {
-			out.WriteByte(c)
+			out.byte(c)
 			continue
 		}
 		i++
 		switch {
 		case i == len(text):
-			out.WriteByte(0)
+			out.byte(0)
 		case text[i] == '0':
-			out.WriteString(m.subject[s:e])
+			out.text(m.subject[s:e])
 		case isDigit(text[i]):
-			writeText(out, m.captured(int(text[i]-'1'), s, e))
+			out.value(m.captured(int(text[i]-'1'), s, e))
 		default:
-			out.WriteByte(text[i])
+			out.byte(text[i])
 		}
-		checkResult(m.L, out.Len())
 	}
 }
 
 // writeReplacement writes what a table or function gave; nil and false keep the match.
-func (m *matcher) writeReplacement(out *strings.Builder, v lua.LValue, s, e int) {
+func (m *matcher) writeReplacement(out *textBuffer, v lua.LValue, s, e int) {
 	switch {
 	case lua.LVIsFalse(v):
-		out.WriteString(m.subject[s:e])
+		out.text(m.subject[s:e])
 	case isText(v):
-		checkResult(m.L, out.Len()+textRoom(v))
-		writeText(out, v)
+		out.value(v)
 	default:
 		raise(m.L, "invalid replacement value (a %s)", v.Type())
 	}

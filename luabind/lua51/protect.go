@@ -36,20 +36,32 @@ type Threads struct {
 func OpenThreads(L *lua.LState, ctx context.Context) *Threads {
 	t := &Threads{owners: make(map[*lua.LState]*lua.LState), fixed: make(map[*lua.LState]bool)}
 	if ctx != nil {
-		t.ctx = newVMContext(ctx)
+		t.ctx = newVMContext(ctx, func() { t.forgetTailCalls(L) })
 		L.SetContext(t.ctx)
 	}
 	co := L.GetGlobal("coroutine").(*lua.LTable)
 	t.create = co.RawGetString("create").(*lua.LFunction).GFunction
 	t.resume = co.RawGetString("resume").(*lua.LFunction).GFunction
 	for name, fn := range map[string]lua.LGFunction{
-		"create": t.coCreate, "resume": t.coResume, "yield": t.coYield, "status": t.coStatus, "running": t.coRunning, "wrap": t.coWrap,
+		"create": t.coCreate, "resume": t.coResume, "status": t.coStatus, "running": t.coRunning, "wrap": t.coWrap,
 	} {
 		co.RawSetString(name, L.NewFunction(fn))
 	}
-	L.SetGlobal("pcall", t.newPCall(L))
+	co.RawSetString("yield", hidden(L, yieldSource, t.coYield))
+	L.SetGlobal("pcall", hidden(L, pcallSource, t.start, t.goOn, t.coYield))
 	L.SetGlobal("xpcall", L.NewFunction(t.xpcall))
 	return t
+}
+
+// forgetTailCalls does so on every thread under the running one, before tracebacks are made of them.
+func (t *Threads) forgetTailCalls(main *lua.LState) {
+	L := main.G.CurrentThread
+	if L == nil {
+		L = main
+	}
+	for ; L != nil; L = t.parent(L) {
+		forgetTailCalls(L)
+	}
 }
 
 // Stopped lets no script run another instruction, once the context of OpenThreads is done: that would
@@ -59,6 +71,15 @@ func (t *Threads) Stopped() {
 		t.ctx.stop()
 	}
 }
+
+// yieldSource is coroutine.yield around the library's own. What a resume hands over passes through
+// an open call: gopher-lua fills a fixed number of results from registers that hold other values
+// where the resume gives fewer, and takes the results of a yield in a tail call for another frame's.
+const yieldSource = `
+local yield = ...
+local function pass(...) return ... end
+return function(...) return pass(yield(...)) end
+`
 
 // pcallSource is the part of pcall that a coroutine can be suspended in: where the protected
 // function yields, so does pcall, and what comes back goes down again.
@@ -73,16 +94,17 @@ end
 return function(...) return finish(start(...)) end
 `
 
-func (t *Threads) newPCall(L *lua.LState) lua.LValue {
-	proto, err := Compile([]byte(pcallSource), HiddenChunk)
+// hidden makes the function that a hidden chunk returns for its arguments.
+func hidden(L *lua.LState, source string, args ...lua.LGFunction) lua.LValue {
+	proto, err := Compile([]byte(source), HiddenChunk)
 	if err != nil {
 		panic("lua51: " + err.Error())
 	}
 	L.Push(L.NewFunctionFromProto(proto))
-	L.Push(L.NewFunction(t.start))
-	L.Push(L.NewFunction(t.goOn))
-	L.Push(L.NewFunction(t.coYield))
-	L.Call(3, 1)
+	for _, fn := range args {
+		L.Push(L.NewFunction(fn))
+	}
+	L.Call(len(args), 1)
 	fn := L.Get(-1)
 	L.Pop(1)
 	return fn

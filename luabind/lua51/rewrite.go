@@ -7,22 +7,11 @@ import (
 // hiddenMark begins the names that no script can write.
 const hiddenMark = '\x00'
 
-// Names that no script can write: locals that hold values on their way, and the functions that
-// link puts in as constants.
-const (
-	valueName  = "\x00value"
-	concatName = "\x00concat"
-	powerName  = "\x00power"
-	modName    = "\x00mod"
-	lengthName = "\x00length"
-	joinName   = "\x00join"
-)
+// valueName begins the names of locals that hold values on their way.
+const valueName = "\x00value"
 
 // operatorNames are the operators that become calls of two operands.
 var operatorNames = map[string]string{"^": powerName, "%": modName}
-
-// concatOperands bounds the operands of one concatenation: each takes a register.
-const concatOperands = 50
 
 // rewriter walks a syntax tree and replaces what the compiler gets wrong:
 //
@@ -31,11 +20,17 @@ const concatOperands = 50
 //   - operators: concatenation writes numbers in its own way, powers and remainders differ in the last
 //     digits, and the length of a long array is wrong; they become calls;
 //   - long table constructors: they become several, joined;
-//   - `local f = function`, in whose body it declares f.
+//   - `local f = function`, in whose body it declares f;
+//   - literals, and the bounds of numeric loops;
+//   - long blocks, and statements where registers are few: see section.
 //
+// What is nested too deeply for the compiler it refuses, by a panic.
 // Lines stay those of the source.
 type rewriter struct {
-	fn *scope // innermost function
+	fn    *scope // innermost function
+	uses  *uses  // what the statement at hand needs, nil where nobody asks
+	depth int    // nodes around the one at hand
+	level int    // those of them that count as syntax levels
 }
 
 // scope is the local names of one function, block by block.
@@ -43,6 +38,8 @@ type scope struct {
 	outer  *scope
 	blocks []map[string]bool
 	vararg bool
+	active int // registers that locals occupy
+	line   int // where the function begins, 0 for a chunk
 }
 
 func (r *rewriter) isLocal(name string) bool {
@@ -59,6 +56,7 @@ func (r *rewriter) declare(names ...string) {
 	for _, n := range names {
 		b[n] = true
 	}
+	r.fn.active += len(names)
 }
 
 // rewriteChunk rewrites a whole chunk, in place as far as possible.
@@ -69,12 +67,21 @@ func rewriteChunk(chunk []ast.Stmt) []ast.Stmt {
 
 // block rewrites statements in a scope of their own.
 func (r *rewriter) block(stmts []ast.Stmt, names ...string) []ast.Stmt {
+	if len(stmts) == 0 {
+		return stmts
+	}
+	r.enter(stmts[0], 1)
+	active := r.fn.active
 	r.fn.blocks = append(r.fn.blocks, make(map[string]bool))
 	r.declare(names...)
-	for i, s := range stmts {
-		stmts[i] = r.stmt(s)
+	if len(stmts) > longBlock {
+		stmts = r.sections(stmts)
+	} else {
+		stmts = r.plain(stmts)
 	}
 	r.fn.blocks = r.fn.blocks[:len(r.fn.blocks)-1]
+	r.fn.active = active
+	r.leave(1)
 	return stmts
 }
 
@@ -89,50 +96,69 @@ func (r *rewriter) stmt(s ast.Stmt) ast.Stmt {
 			r.declare(s.Names...) // it is in scope inside
 		}
 		r.exprs(s.Exprs)
-		r.declare(s.Names...)
+		if !isLocalFunction(s) {
+			r.declare(s.Names...)
+		}
+		r.checkLocals(s.Line())
 		r.hideFunction(s)
 	case *ast.FuncCallStmt:
 		s.Expr = r.expr(s.Expr)
 	case *ast.DoBlockStmt:
 		s.Stmts = r.block(s.Stmts)
 	case *ast.WhileStmt:
-		s.Condition = r.expr(s.Condition)
+		s.Condition = r.nested(s.Condition)
 		s.Stmts = r.block(s.Stmts)
 	case *ast.RepeatStmt:
 		// The condition sees the locals of the body.
+		r.enter(s, 1)
+		active := r.fn.active
 		r.fn.blocks = append(r.fn.blocks, make(map[string]bool))
-		for i, x := range s.Stmts {
-			s.Stmts[i] = r.stmt(x)
-		}
-		s.Condition = r.expr(s.Condition)
+		s.Stmts = r.plain(s.Stmts)
+		s.Condition = r.nested(s.Condition)
 		r.fn.blocks = r.fn.blocks[:len(r.fn.blocks)-1]
+		r.fn.active = active
+		r.leave(1)
 	case *ast.IfStmt:
-		s.Condition = r.expr(s.Condition)
+		s.Condition = r.nested(s.Condition)
 		s.Then = r.block(s.Then)
-		s.Else = r.block(s.Else)
-	case *ast.NumberForStmt:
-		s.Init, s.Limit = r.expr(s.Init), r.expr(s.Limit)
-		if s.Step != nil {
-			s.Step = r.expr(s.Step)
+		if next, ok := elseif(s); ok {
+			r.enter(next, 0)
+			s.Else[0] = r.stmt(next)
+			r.leave(0)
+		} else {
+			s.Else = r.block(s.Else)
 		}
+	case *ast.NumberForStmt:
+		s.Init = r.bound(s.Init, forInitName)
+		s.Limit = r.bound(s.Limit, forLimitName)
+		s.Step = r.bound(s.Step, forStepName)
+		r.fn.active += 3
 		s.Stmts = r.block(s.Stmts, s.Name)
+		r.fn.active -= 3
 	case *ast.GenericForStmt:
 		r.exprs(s.Exprs)
+		r.fn.active += 3
 		s.Stmts = r.block(s.Stmts, s.Names...)
+		r.fn.active -= 3
 		return genericFor(s)
 	case *ast.FuncDefStmt:
+		r.functionName(s.Name)
 		r.function(s.Func, s.Name.Receiver != nil)
 	case *ast.ReturnStmt:
+		r.useFunction()
 		r.exprs(s.Exprs)
+	case *ast.BreakStmt, *ast.GotoStmt, *ast.LabelStmt:
+		r.useFunction()
 	}
 	return s
 }
 
-// genericFor gives a loop its three values through locals where an open call follows another
-// expression: the compiler drops what that returns.
+// genericFor gives a loop its three values through locals, where they are neither three expressions
+// nor one open call: the compiler drops what an open call after another expression returns, and
+// leaves what is missing as it lies in the registers.
 func genericFor(s *ast.GenericForStmt) ast.Stmt {
 	n := len(s.Exprs)
-	if n == 1 || n <= 3 && !isOpen(s.Exprs[n-1]) {
+	if last := isOpen(s.Exprs[n-1]); n == 1 && last || n == 3 && !last {
 		return s
 	}
 	at := at{s}
@@ -163,20 +189,38 @@ func (r *rewriter) hideFunction(s *ast.LocalAssignStmt) {
 
 func (r *rewriter) exprs(list []ast.Expr) {
 	for i, e := range list {
-		list[i] = r.expr(e)
+		list[i] = r.nested(e)
 	}
+}
+
+// chain rewrites the operand that a chain such as a + b + c or a.b.c begins with.
+func (r *rewriter) chain(e ast.Expr) ast.Expr {
+	r.enter(e, 0)
+	e = r.expr(e)
+	r.leave(0)
+	return e
 }
 
 func (r *rewriter) expr(e ast.Expr) ast.Expr {
 	switch e := e.(type) {
+	case *ast.IdentExpr:
+		r.useName(e.Value)
+	case *ast.Comma3Expr:
+		r.useFunction()
+	case *ast.NumberExpr:
+		return r.number(e)
+	case *ast.StringExpr:
+		if tiedNames[e.Value] {
+			r.useFunction()
+		}
 	case *ast.AttrGetExpr:
-		e.Object, e.Key = r.expr(e.Object), r.expr(e.Key)
+		e.Object, e.Key = r.chain(e.Object), r.nested(e.Key)
 	case *ast.TableExpr:
 		for i, f := range e.Fields {
 			if f.Key != nil {
-				f.Key = r.expr(f.Key)
+				f.Key = r.nested(f.Key)
 			}
-			f.Value = r.expr(f.Value)
+			f.Value = r.nested(f.Value)
 			if f.Key != nil || i < len(e.Fields)-1 {
 				f.Value = single(f.Value) // after array items the compiler would take it for their open end
 			}
@@ -187,28 +231,28 @@ func (r *rewriter) expr(e ast.Expr) ast.Expr {
 		}
 	case *ast.FuncCallExpr:
 		if e.Func != nil {
-			e.Func = r.expr(e.Func)
+			e.Func = r.chain(e.Func)
 		}
 		if e.Receiver != nil {
-			e.Receiver = r.expr(e.Receiver)
+			e.Receiver = r.chain(e.Receiver)
 		}
 		r.exprs(e.Args)
 	case *ast.LogicalOpExpr:
-		e.Lhs, e.Rhs = r.expr(e.Lhs), r.expr(e.Rhs)
+		e.Lhs, e.Rhs = r.chain(e.Lhs), r.nested(e.Rhs)
 	case *ast.RelationalOpExpr:
-		e.Lhs, e.Rhs = r.expr(e.Lhs), r.expr(e.Rhs)
+		e.Lhs, e.Rhs = r.chain(e.Lhs), r.nested(e.Rhs)
 	case *ast.ArithmeticOpExpr:
-		e.Lhs, e.Rhs = r.expr(e.Lhs), r.expr(e.Rhs)
+		e.Lhs, e.Rhs = r.chain(e.Lhs), r.nested(e.Rhs)
 		if name := operatorNames[e.Operator]; name != "" {
 			at := at{e}
 			return at.call(at.ident(name), e.Lhs, single(e.Rhs))
 		}
 	case *ast.UnaryMinusOpExpr:
-		e.Expr = r.expr(e.Expr)
+		e.Expr = r.nested(e.Expr)
 	case *ast.UnaryNotOpExpr:
-		e.Expr = r.expr(e.Expr)
+		e.Expr = r.nested(e.Expr)
 	case *ast.UnaryLenOpExpr:
-		e.Expr = r.expr(e.Expr)
+		e.Expr = r.nested(e.Expr)
 		at := at{e}
 		return at.call(at.ident(lengthName), single(e.Expr))
 	case *ast.StringConcatOpExpr:
@@ -220,7 +264,10 @@ func (r *rewriter) expr(e ast.Expr) ast.Expr {
 }
 
 func (r *rewriter) function(f *ast.FunctionExpr, method bool) {
-	r.fn = &scope{outer: r.fn, vararg: f.ParList.HasVargs}
+	if r.uses != nil { // what binds the inner function binds no outer one
+		defer func(u *uses, bound bool) { u.bound = bound }(r.uses, r.uses.bound)
+	}
+	r.fn = &scope{outer: r.fn, vararg: f.ParList.HasVargs, line: f.Line()}
 	names := f.ParList.Names
 	if method {
 		names = append([]string{"self"}, names...)
@@ -232,37 +279,12 @@ func (r *rewriter) function(f *ast.FunctionExpr, method bool) {
 	r.fn = r.fn.outer
 }
 
-// concat flattens a right-associative chain of operands into one call.
-func (r *rewriter) concat(e *ast.StringConcatOpExpr) ast.Expr {
-	at := at{e}
-	var args []ast.Expr
-	literal := true
-	var x ast.Expr = e
-	for {
-		c, ok := x.(*ast.StringConcatOpExpr)
-		if !ok {
-			break
-		}
-		args = append(args, r.expr(c.Lhs))
-		x = c.Rhs
+// elseif is the statement for the next condition of s, where it has one. The parser gives it no last
+// line.
+func elseif(s *ast.IfStmt) (*ast.IfStmt, bool) {
+	if len(s.Else) != 1 {
+		return nil, false
 	}
-	args = append(args, r.expr(x))
-	for _, a := range args {
-		if _, ok := a.(*ast.StringExpr); !ok {
-			literal = false
-		}
-	}
-	if literal {
-		return e
-	}
-	return at.concat(args)
-}
-
-func (a at) concat(args []ast.Expr) ast.Expr {
-	if len(args) > concatOperands {
-		head := append([]ast.Expr(nil), args[:concatOperands-1]...)
-		args = append(head, a.concat(args[concatOperands-1:]))
-	}
-	args[len(args)-1] = single(args[len(args)-1])
-	return a.call(a.ident(concatName), args...)
+	next, ok := s.Else[0].(*ast.IfStmt)
+	return next, ok && next.LastLine() == 0
 }

@@ -6,7 +6,7 @@ import (
 
 func tableSort(L *lua.LState) int {
 	t := checkTable(L, 1)
-	n := tableLength(t)
+	n := Length(t)
 	s := sorter{L: L, t: t}
 	if L.Get(2) != lua.LNil {
 		s.before = checkFunction(L, 2)
@@ -35,13 +35,13 @@ func (s *sorter) less(a, b lua.LValue) bool {
 }
 
 func (s *sorter) swap(i, j int, a, b lua.LValue) {
-	setInt(s.t, i, b)
-	setInt(s.t, j, a)
+	SetItem(s.t, i, b)
+	SetItem(s.t, j, a)
 }
 
 // order exchanges the items at i and j if they stand in the wrong order.
 func (s *sorter) order(i, j int) bool {
-	a, b := getInt(s.t, i), getInt(s.t, j)
+	a, b := Item(s.t, i), Item(s.t, j)
 	if !s.less(b, a) {
 		return false
 	}
@@ -63,8 +63,8 @@ func (s *sorter) sort(low, high int) {
 		if high-low == 2 {
 			return
 		}
-		pivot := getInt(s.t, middle)
-		s.swap(middle, high-1, pivot, getInt(s.t, high-1))
+		pivot := Item(s.t, middle)
+		s.swap(middle, high-1, pivot, Item(s.t, high-1))
 		at := s.partition(low, high, pivot)
 		if at-low < high-at {
 			s.sort(low, at-1)
@@ -83,7 +83,7 @@ func (s *sorter) partition(low, high int, pivot lua.LValue) int {
 	for {
 		var a, b lua.LValue
 		for i++; ; i++ {
-			if a = getInt(s.t, i); !s.less(a, pivot) {
+			if a = Item(s.t, i); !s.less(a, pivot) {
 				break
 			}
 			if i > high {
@@ -91,7 +91,7 @@ func (s *sorter) partition(low, high int, pivot lua.LValue) int {
 			}
 		}
 		for j--; ; j-- {
-			if b = getInt(s.t, j); !s.less(pivot, b) {
+			if b = Item(s.t, j); !s.less(pivot, b) {
 				break
 			}
 			if j < low {
@@ -103,7 +103,7 @@ func (s *sorter) partition(low, high int, pivot lua.LValue) int {
 		}
 		s.swap(i, j, a, b)
 	}
-	s.swap(high-1, i, getInt(s.t, high-1), getInt(s.t, i))
+	s.swap(high-1, i, Item(s.t, high-1), Item(s.t, i))
 	return i
 }
 

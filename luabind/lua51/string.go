@@ -12,7 +12,6 @@ var stringRows = map[string]lua.LGFunction{
 	"dump":    stringDump,
 	"find":    stringFind,
 	"format":  stringFormat,
-	"gfind":   stringGmatch,
 	"gmatch":  stringGmatch,
 	"gsub":    stringGsub,
 	"len":     stringLen,
@@ -29,6 +28,7 @@ var stringRows = map[string]lua.LGFunction{
 func OpenString(L *lua.LState) {
 	t := setRows(L, lua.StringLibName, stringRows)
 	t.RawSetString("__index", lua.LNil)
+	t.RawSetString("gfind", t.RawGetString("gmatch"))
 	mt := L.NewTable()
 	mt.RawSetString("__index", t)
 	L.SetMetatable(lua.LString(""), mt)

@@ -24,29 +24,14 @@ func OpenTable(L *lua.LState) { setRows(L, lua.TabLibName, tableRows) }
 // loopSteps is how many steps a loop goes between two looks at the context.
 const loopSteps = 10_000
 
-func getInt(t *lua.LTable, i int) lua.LValue {
-	if i >= 1 && i < lua.MaxArrayIndex {
-		return t.RawGetInt(i)
-	}
-	return t.RawGet(lua.LNumber(i))
-}
-
-// setInt sets an item; a nil does not make the array longer.
-func setInt(t *lua.LTable, i int, v lua.LValue) {
-	if v == lua.LNil && getInt(t, i) == lua.LNil {
-		return
-	}
-	t.RawSetInt(i, v)
-}
-
 func tableConcat(L *lua.LState) int {
 	sep := optString(L, 2, "")
 	t := checkTable(L, 1)
 	i := optInt(L, 3, 1)
-	last := optInt(L, 4, tableLength(t))
+	last := optInt(L, 4, Length(t))
 	size := 0
 	for k := i; k <= last; k++ {
-		v := getInt(t, k)
+		v := Item(t, k)
 		if !isText(v) {
 			raise(L, "invalid value (%s) at index %d in table for 'concat'", v.Type(), k)
 		}
@@ -65,7 +50,7 @@ func tableConcat(L *lua.LState) int {
 		if k > i {
 			out.WriteString(sep)
 		}
-		writeText(&out, getInt(t, k))
+		writeText(&out, Item(t, k))
 	}
 	L.Push(lua.LString(out.String()))
 	return 1
@@ -73,7 +58,7 @@ func tableConcat(L *lua.LState) int {
 
 func tableForeach(L *lua.LState) int {
 	t, fn := checkTable(L, 1), checkFunction(L, 2)
-	for k, v := t.Next(lua.LNil); k != lua.LNil; k, v = t.Next(k) {
+	for k, v, _ := next(t, lua.LNil); k != lua.LNil; k, v, _ = next(t, k) {
 		if r := call(L, fn, k, v); r != lua.LNil {
 			L.Push(r)
 			return 1
@@ -84,9 +69,9 @@ func tableForeach(L *lua.LState) int {
 
 func tableForeachi(L *lua.LState) int {
 	t, fn := checkTable(L, 1), checkFunction(L, 2)
-	n := tableLength(t)
+	n := Length(t)
 	for i := 1; i <= n; i++ {
-		if r := call(L, fn, lua.LNumber(i), getInt(t, i)); r != lua.LNil {
+		if r := call(L, fn, lua.LNumber(i), Item(t, i)); r != lua.LNil {
 			L.Push(r)
 			return 1
 		}
@@ -95,16 +80,16 @@ func tableForeachi(L *lua.LState) int {
 }
 
 func tableGetn(L *lua.LState) int {
-	L.Push(lua.LNumber(tableLength(checkTable(L, 1))))
+	L.Push(lua.LNumber(Length(checkTable(L, 1))))
 	return 1
 }
 
 func tableInsert(L *lua.LState) int {
 	t := checkTable(L, 1)
-	n := tableLength(t)
+	n := Length(t)
 	switch L.GetTop() {
 	case 2:
-		setInt(t, n+1, L.Get(2))
+		SetItem(t, n+1, L.Get(2))
 	case 3:
 		pos, v := checkInt(L, 2), L.Get(3)
 		if pos >= 1 && pos <= n && n < maxArray-1 {
@@ -112,12 +97,12 @@ func tableInsert(L *lua.LState) int {
 			return 0
 		}
 		for i := n + 1; i > pos; i-- {
-			setInt(t, i, getInt(t, i-1))
+			SetItem(t, i, Item(t, i-1))
 			if i%loopSteps == 0 {
 				interrupted(L)
 			}
 		}
-		setInt(t, pos, v)
+		SetItem(t, pos, v)
 	default:
 		raise(L, "wrong number of arguments to 'insert'")
 	}
@@ -137,12 +122,23 @@ func tableMaxn(L *lua.LState) int {
 
 func tableRemove(L *lua.LState) int {
 	t := checkTable(L, 1)
-	n := tableLength(t)
+	n := Length(t)
 	pos := optInt(L, 2, n)
 	if pos < 1 || pos > n {
 		return 0
 	}
-	L.Push(t.Remove(pos))
+	L.Push(Item(t, pos))
+	if n < maxArray-1 {
+		t.Remove(pos)
+		return 1
+	}
+	for ; pos < n; pos++ {
+		SetItem(t, pos, Item(t, pos+1))
+		if pos%loopSteps == 0 {
+			interrupted(L)
+		}
+	}
+	SetItem(t, n, lua.LNil)
 	return 1
 }
 
@@ -155,7 +151,7 @@ func tableSetn(L *lua.LState) int {
 func baseUnpack(L *lua.LState) int {
 	t := checkTable(L, 1)
 	from := optInt(L, 2, 1)
-	to := optInt(L, 3, tableLength(t))
+	to := optInt(L, 3, Length(t))
 	if from > to {
 		return 0
 	}
@@ -163,7 +159,7 @@ func baseUnpack(L *lua.LState) int {
 		raise(L, "too many results to unpack")
 	}
 	for i := from; i <= to; i++ {
-		L.Push(getInt(t, i))
+		L.Push(Item(t, i))
 	}
 	return to - from + 1
 }

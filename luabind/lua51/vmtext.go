@@ -19,8 +19,19 @@ var vmTexts = []struct {
 	{"non-table object", regexp.MustCompile(`attempt to index a non-table object\((\w+)\) with key '[^']*'$`), "attempt to index a $1 value"},
 	{"non-function object", regexp.MustCompile(`attempt to call a non-function object$`), "attempt to call a value that is not a function"},
 	{"__unm undefined", regexp.MustCompile(`__unm undefined$`), "attempt to perform arithmetic on a value that is not a number"},
+	{"bad argument #", regexp.MustCompile(`(bad argument #\d+ to )(?:main chunk|corountine) (\(\w+ expected, got \w+\)|\(level out of range\))$`), "$1'?' $2"},
+	{"bad argument #", regexp.MustCompile(`(bad argument #\d+ to )(\w+) (\(\w+ expected, got \w+\)|\(level out of range\))$`), "$1'$2' $3"},
+	{"environment of given", regexp.MustCompile(`cannot change the environment of given object$`), "'setfenv' cannot change environment of given object"},
 	{"callstack overflow", regexp.MustCompile(`lua callstack overflow$`), "stack overflow"},
 	{"registry overflow", regexp.MustCompile(`registry overflow$`), "stack overflow"},
+}
+
+// libraryTexts are how messages start that the library puts a blank in front of where it knows no
+// place; those of scripts keep their blanks.
+var libraryTexts = []string{
+	"attempt to ", "bad argument #", "cannot change the environment ", "cannot perform ", "for statement ", "loop or previous error ",
+	"lua callstack overflow", "module ", "name conflict ", "no calling stack", "package.", "registry overflow", "stack overflow", "table index is ",
+	"too many recursions ",
 }
 
 var compared = regexp.MustCompile(`^(.*)attempt to compare (\w+) with (\w+)$`)
@@ -30,6 +41,13 @@ func errorText(v lua.LValue) lua.LValue {
 	s, ok := v.(lua.LString)
 	if !ok {
 		return v
+	}
+	if rest, ok := strings.CutPrefix(string(s), " "); ok {
+		for _, start := range libraryTexts {
+			if strings.HasPrefix(rest, start) {
+				s, v = lua.LString(rest), lua.LString(rest)
+			}
+		}
 	}
 	if m := compared.FindStringSubmatch(string(s)); m != nil && m[2] == m[3] {
 		return lua.LString(fmt.Sprintf("%sattempt to compare two %s values", m[1], m[2]))

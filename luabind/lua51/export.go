@@ -1,0 +1,16 @@
+package lua51
+
+import (
+	lua "github.com/yuin/gopher-lua"
+)
+
+// Where is the "chunk:line: " of the caller of the function that runs on L, "" where that is none of
+// Lua's.
+func Where(L *lua.LState) string { return where(L, 1) }
+
+// CheckInt reads argument n of the C type int, a number or a string that reads as one: what is behind
+// the point is dropped.
+func CheckInt(L *lua.LState, n int) int { return checkInt(L, n) }
+
+// Text is the text of a string or a number.
+func Text(v lua.LValue) (string, bool) { return toText(v) }

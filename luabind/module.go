@@ -44,6 +44,7 @@ var moduleFunctions = []function{
 	{"busy", doc{"(seconds)", "", "Models host work: time passes and devices go on. On the simulator the time is virtual.", "100000 for less than 0", `npu.busy(0.008)`}, nil, moduleBusy},
 	{"sleep", doc{"(seconds)", "", "Waits, with nothing to do: time passes and devices go on. On the simulator the time is virtual. A --timeout ends it.", "100000 for less than 0", `npu.sleep(0.1)`}, nil, moduleBusy},
 	{"time", doc{"()", "number", "Seconds since the start, on the backend's clock: virtual on the simulator.", "", `local t0 = npu.time()`}, nil, moduleTime},
+	{"on_exception", doc{"(fn or nil)", "", "Calls `fn(e)` for every queued command that fails, in the order of the failures, when a call of this task that waits has come to its end. `e` is an error object with the fields `stream`, `context` and `device` besides; they are nil where the stream was lost. `fn` may make NPU calls. Waits raise the failure all the same. One function at a time; nil ends it.", "207000 where the backend does not tell; an error of fn is raised by the call that waited, or printed at exit where the call raises the failure", `npu.on_exception(function(e) print(e.op, e.where, e.stream) end)`}, nil, moduleOnException},
 	{"stats", doc{"()", "table", "Counters: `commands` (queued), `calls` (that waited for an answer), `waits`, `context_switches`, `errors` (commands refused), `time` (seconds), and `live`, the number of open handles by kind.", "", `print(npu.stats().commands)`}, nil, moduleStats},
 }
 
@@ -272,4 +273,24 @@ func moduleStats(c *call) error {
 	c.push(c.in.record("commands", s.Commands, "calls", s.Calls, "waits", s.Waits, "context_switches", s.ContextSwitches,
 		"errors", s.Errors, "time", float64(s.Time)/float64(time.Second), "live", live))
 	return nil
+}
+
+func moduleOnException(c *call) error {
+	if c.arg(1) == lua.LNil && c.count() > 0 {
+		return c.in.session.OnException(c.t, nil)
+	}
+	fn, err := c.function(1, "fn")
+	if err != nil {
+		return err
+	}
+	in := c.in
+	return in.session.OnException(c.t, func(x npu.Exception) error {
+		e := in.errorObject(x.Err, x.Err.Op, in.sites.text(x.Err.Site))
+		if s := x.Stream; s != nil {
+			e.RawSetString("stream", in.stream(s))
+			e.RawSetString("context", in.context(s.Context()))
+			e.RawSetString("device", in.device(s.Context().Device()))
+		}
+		return in.callLua(fn, e)
+	})
 }

@@ -1,6 +1,8 @@
 package npu
 
 import (
+	"weak"
+
 	"errors"
 	"fmt"
 	"maps"
@@ -31,6 +33,7 @@ func newContext(dev *Device, h driver.Context, res *resource) *Context {
 	st := &streamState{ctx: h, stop: new(stopping)}
 	c.stop = st.stop
 	c.deflt = &Stream{ctx: c, res: &resource{kind: "default stream", session: res.session, parent: res}, state: st}
+	st.handle = weak.Make(c.deflt)
 	res.stream = st
 	return c
 }

@@ -33,7 +33,8 @@ type Session struct {
 	peers  driver.Peers
 	count  int // visible devices
 
-	unwatch func() bool // stops watching the context of Open
+	exceptions exceptions
+	unwatch    func() bool // stops watching the context of Open
 
 	mu      sync.Mutex
 	root    *resource

@@ -2,6 +2,7 @@ package npu
 
 import (
 	"runtime"
+	"weak"
 
 	"npulua/npu/internal/driver"
 	"npulua/npu/internal/executor"
@@ -64,6 +65,7 @@ func (c *Context) CreateStream(t *Thread, opts StreamOptions) (*Stream, error) {
 	t.s.mu.Lock()
 	c.streams++
 	s.number = c.streams
+	st.handle = weak.Make(s)
 	t.s.mu.Unlock()
 	runtime.AddCleanup(s, (*resource).collect, res)
 	return s, nil

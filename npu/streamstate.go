@@ -2,6 +2,7 @@ package npu
 
 import (
 	"sync/atomic"
+	"weak"
 
 	"npulua/npu/internal/driver"
 )
@@ -17,7 +18,8 @@ type streamState struct {
 	recording *Graph        // that commands are recorded in instead of run; nil: they run
 	held      bool          // a callback runs: nothing of the stream does meanwhile
 	pins      atomic.Int32  // waits under way: garbage collection must not take it
-	fault     error         // what its work left when garbage collection took it; under session.mu
+	handle    weak.Pointer[Stream]
+	fault     error // what its work left when garbage collection took it; under session.mu
 }
 
 // stopping is what the streams of one context share where a failed command stops them all: every

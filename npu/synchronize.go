@@ -37,11 +37,11 @@ func (s *Stream) Query(t *Thread) (bool, error) {
 
 func synchronizeState(t *Thread, st *streamState, timeout time.Duration) error {
 	ticket := st.queued
-	err := t.wait(&executor.Target{Kind: executor.WaitStream, Context: st.ctx, Stream: st.h, Timeout: timeout})
+	err := t.reach(&executor.Target{Kind: executor.WaitStream, Context: st.ctx, Stream: st.h, Timeout: timeout})
 	if finished(err) {
 		st.learn(ticket, err, nil)
 	}
-	return err
+	return t.told(err)
 }
 
 // finished reports whether a wait came to its end, with or without a fault.

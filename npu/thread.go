@@ -56,8 +56,22 @@ func insideError() error {
 		"read and write host buffers there, and make the call after synchronize")
 }
 
-// wait suspends t until the target is reached.
-func (t *Thread) wait(target *executor.Target) error {
+// wait suspends t until the target is reached, and tells then what has failed.
+func (t *Thread) wait(target *executor.Target) error { return t.told(t.reach(target)) }
+
+// told tells what has failed at the end of a call that waited and got err. An error of the function of
+// OnException is returned where the call has none, and kept for the session's Close elsewhere.
+func (t *Thread) told(err error) error {
+	told := t.s.exceptions.tell(t)
+	if err == nil {
+		return told
+	}
+	t.s.tellLater(told)
+	return err
+}
+
+// reach suspends t until the target is reached.
+func (t *Thread) reach(target *executor.Target) error {
 	if t.c.Inside() {
 		return insideError()
 	}

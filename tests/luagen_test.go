@@ -49,7 +49,7 @@ var constructs = []string{
 	"string.format", "string.find", "string.match", "string.gsub", "string.gsub with a function", "string.gmatch", "string.rep", "string.sub", "string.byte", "tonumber",
 	"table.concat", "table.insert", "table.remove", "table.sort", "break", "long string", "nested function", "upvalue assignment", "nil arithmetic",
 	"resume with fewer values than a yield takes", "yield as a tail call", "generic for over separate values", "nil with metatable arithmetic",
-	"error in a tail-called function", "error level in a metamethod", "numeric for with text",
+	"error in a tail-called function", "error level in a metamethod", "numeric for with text", "long constructor",
 }
 
 func generate(seed uint64) (program string, used map[string]int) {
@@ -493,7 +493,7 @@ func (g *generator) feature() {
 	list := []func(*generator){
 		closures, counter, recursion, varargs, unpacking, tailCall, shadowing, methods, metaArith, metaIndex, metaCall, metaCompare, metaText,
 		coroutines, wrapLoop, nestedYield, coroutineError, nestedPcall, errorValue, errorLevel, outlives, xpcalls, asserts, finds, gmatches, tables, sorting, nestedFunctions, nilArith,
-		underfilled, tailYield, separateFor, nilMeta, tailError, metaLevel, textFor,
+		underfilled, tailYield, separateFor, nilMeta, tailError, metaLevel, textFor, longConstructor,
 	}
 	list[g.n(len(list))](g)
 }
@@ -859,4 +859,16 @@ func textFor(g *generator) {
 	g.use("numeric for with text")
 	g.line("do local ok, e = pcall(function() for i = %s, %s, %s do show(i) end end) show(ok, place(e)) end",
 		g.pick("1", "'1'", "'0x1'"), g.pick("2", "'2'", "{}", "nil"), g.pick("1", "'1'", "'x'", "true"))
+}
+
+func longConstructor(g *generator) {
+	g.use("long constructor")
+	f, t := g.fresh(), g.fresh()
+	n := []int{49, 50, 51, 100, 150}[g.n(5)]
+	g.line("local function %s(...)", f)
+	g.line("\tlocal %s = {%s%s}", t, strings.Repeat(g.literal(num)+", ", n),
+		g.pick("...", "x = "+g.literal(num), "x = math.max(1, 2), ...", "[1] = 'one', 8", "x = {...}, 8, "+g.literal(str), "y = 1, (... or 0), 9", f+" and (... or 1)"))
+	g.line("\treturn #%s, %s[1], %s[2], %s[%d], %s[%d], %s[%d], %s.x", t, t, t, t, n, t, n+1, t, n+2, t)
+	g.line("end")
+	g.line("show(%s(%s)) show(%s())", f, g.pick("1", "1, 2", "1, 2, 3", "'a', 'b'"), f)
 }

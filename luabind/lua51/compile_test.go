@@ -17,7 +17,6 @@ func numbered(n int, format string) string {
 }
 
 func TestCompileRuns(t *testing.T) {
-	locals := numbered(199, "local v#=#\n")
 	for _, tt := range []struct{ name, source, want string }{
 		{"hexadecimal", `print(0xffffffffffffffff, 0x10, 0Xff, 0x20000000000001, 0x8000000000000000 == 2^63)`, "1.844674407371e+19\t16\t255\t9.007199254741e+15\ttrue\n"},
 		{"decimal", `print(0010, 1e400, -1e400, 1e-400, .5, 3., 1e2, 0.1 == 1/10, 1e400 == 1/0)`, "10\tinf\t-inf\t0\t0.5\t3\t100\ttrue\ttrue\n"},
@@ -29,11 +28,15 @@ func TestCompileRuns(t *testing.T) {
 		{"bad limit", `print(pcall(function() for i = 1, "x" do end end))`, "false\tname:1: 'for' limit must be a number\n"},
 		{"bad step", `print(pcall(function() for i = 1, 2, {} do end end))`, "false\tname:1: 'for' step must be a number\n"},
 		{"bound calls", `local function f() return 1, 2, 3 end for i = f(), f() do print(i) end local t = {2, 3} for i = t[1], t[2] do print(i) end`, "1\n2\n3\n"},
-		{"crowded swap", locals + "v1,v2,v3 = v3,v1,v2 print(v1, v2, v3, v199)", "3\t1\t2\t199\n"},
-		{"crowded return", "local function f() " + locals + "return v1, v2, v3, v199 end print(f())", "1\t2\t3\t199\n"},
 		{"crowded local", "local function f() " + numbered(190, "local v#=#\n") + "local a, b, c = (v1 + v2) * v3, math.max(v1, v2, v190) return a, b, c end print(f())", "9\t190\tnil\n"},
 		{"local functions", numbered(150, "local function f#() return # end\n") + "print(f150())", "150\n"},
-		{"crowded table", locals + "v1 = {v1, v2, v3, f = function() v2 = 7 end} v1.f() print(#v1, v2)", "3\t7\n"},
+		{"crowded operand", "local function f() " + numbered(185, "local v#=#\n") + "local function g() v1 = 7 return 1 end v2 = v1 + g() return v2 end print(f())", "8\n"},
+		{"long block operand", "local n = 0 local function more() n = n + 1 return 1 end " + numbered(1200, "z = #\n") + "n = n + more() print(n)\n" + numbered(1200, "z = #\n"), "2\n"},
+		{"long block recursion", "function F(n) local r\n" + numbered(600, "z = 1\n") + "if n > 0 then r = 1 + F(n - 1) else r = 0 end\n" + numbered(600, "z = 1\n") + "return r end print(F(200))", "200\n"},
+		{"full group, then a key", "local t = {" + strings.Repeat("7, ", 50) + "x = math.max(1, 2, 3), 8} print(#t, t[1], t[2], t[51], t.x)", "51\t7\t7\t8\t3\n"},
+		{"full group, then its own key", "local t = {" + strings.Repeat("7, ", 100) + "[1] = 'one', 8, [102] = 9, 10} print(#t, t[1], t[2], t[101], t[102])", "102\tone\t7\t8\t10\n"},
+		{"full group, then an open end", "local function f(...) local t = {" + strings.Repeat("7, ", 50) + "...} print(#t, t[50], t[51], t[53]) end f(1, 2, 3) f()", "53\t7\t1\t3\n50\t7\tnil\tnil\n"},
+		{"long list with a number key", "local t = {" + strings.Repeat("7, ", 2100) + "[2] = 'y', 8} print(#t, t[1], t[2], t[2101])", "2101\t7\ty\t8\n"},
 		{"long concat", `local x = "a" local s = ` + strings.Repeat("x..", 12000) + `x print(#s)`, "12001\n"},
 		{"long concat order", `local log = {} local function f(n) log[#log + 1] = n return n end
 			local s = ` + numbered(60, "f(#)..") + `f(0) print(s == table.concat(log), #log)`, "true\t61\n"},

@@ -1,6 +1,8 @@
 package lua51
 
 import (
+	"slices"
+
 	lua "github.com/yuin/gopher-lua"
 	"github.com/yuin/gopher-lua/ast"
 )
@@ -53,7 +55,7 @@ func (r *rewriter) part(fields []*ast.Field, last bool) (e ast.Expr, count int) 
 	}
 	list := &ast.TableExpr{Fields: fields}
 	at.mark(list)
-	ret := &ast.ReturnStmt{Exprs: []ast.Expr{list}}
+	ret := &ast.ReturnStmt{Exprs: []ast.Expr{constructor(list)}}
 	at.mark(ret)
 	fn := &ast.FunctionExpr{ParList: &ast.ParList{HasVargs: vararg}, Stmts: []ast.Stmt{ret}}
 	fn.SetLine(at.old.Line())
@@ -65,6 +67,80 @@ func (r *rewriter) part(fields []*ast.Field, last bool) (e ast.Expr, count int) 
 		call.Args = []ast.Expr{dots}
 	}
 	return call, count
+}
+
+// numbered gives the array items after the first part keys, where a field there has a key that can be a
+// number: it must be set in the whole table, not counted in its part.
+func (at at) numbered(fields []*ast.Field) {
+	end := fields[len(fields)-1]
+	if end.Key == nil && isOpen(end.Value) || !slices.ContainsFunc(fields[tablePart:], func(f *ast.Field) bool {
+		_, name := f.Key.(*ast.StringExpr)
+		return f.Key != nil && !name
+	}) {
+		return
+	}
+	count := 0
+	for i, f := range fields {
+		if f.Key == nil {
+			if count++; i >= tablePart {
+				f.Key, f.Value = at.number(count), single(f.Value)
+			}
+		}
+	}
+}
+
+// flushed is how many array items the compiler puts into a table at once.
+const flushed = 50
+
+// constructor is table, such that the compiler gets it right. With every keyed field that follows a
+// full group of array items it would store the group a second time, from registers that hold other
+// values by then: from such a place on the items have keys, in a table that is joined on. And it would
+// store an open end right after a full group in the place of that group: such an end is joined on, too.
+func constructor(table *ast.TableExpr) ast.Expr {
+	at := at{table}
+	count := 0
+	var rest, end *ast.TableExpr
+	for i, f := range table.Fields {
+		last := i == len(table.Fields)-1
+		if f.Key == nil && last && isOpen(f.Value) {
+			if count > 0 && (rest != nil || count%flushed == 0) {
+				end = &ast.TableExpr{Fields: []*ast.Field{f}}
+				at.mark(end)
+			}
+			break
+		}
+		if f.Key == nil {
+			count++
+			if rest != nil {
+				f.Key, f.Value = at.number(count), single(f.Value)
+			}
+		}
+		if rest != nil {
+			rest.Fields = append(rest.Fields, f)
+		} else if f.Key == nil && !last && count%flushed == 0 && table.Fields[i+1].Key != nil {
+			rest = &ast.TableExpr{}
+			at.mark(rest)
+		}
+	}
+	if rest == nil && end == nil {
+		return table
+	}
+	head := len(table.Fields)
+	if end != nil {
+		head--
+	}
+	if rest != nil {
+		head -= len(rest.Fields)
+	}
+	table.Fields = table.Fields[:head]
+	var e ast.Expr = table
+	if rest != nil {
+		e = at.call(at.ident(joinName), e, at.number(count), rest, at.number(0))
+	}
+	if end != nil {
+		e = at.call(at.ident(joinName), e, at.number(count), end, at.number(-1))
+	}
+	return e
 }
 
 // usesVararg reports whether e reads the ... of its function.

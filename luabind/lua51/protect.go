@@ -230,6 +230,7 @@ func (t *Threads) run(L, th *lua.LState, fn *lua.LFunction, args []lua.LValue) i
 		t.give(th, false)
 		L.Push(lua.LTrue)
 	case lua.ResumeYield:
+		delete(t.owners, th) // whoever goes on with it owns it; nobody may
 		L.Push(lua.LNil)
 	default:
 		t.give(th, true)

@@ -226,10 +226,13 @@ func (r *rewriter) expr(e ast.Expr) ast.Expr {
 			}
 		}
 		if len(e.Fields) > tablePart {
+			at{e}.numbered(e.Fields)
 			table, _ := r.split(e, e.Fields, true)
 			return table
 		}
+		return constructor(e)
 	case *ast.FuncCallExpr:
+		r.useCall()
 		if e.Func != nil {
 			e.Func = r.chain(e.Func)
 		}
@@ -258,6 +261,7 @@ func (r *rewriter) expr(e ast.Expr) ast.Expr {
 	case *ast.StringConcatOpExpr:
 		return r.concat(e)
 	case *ast.FunctionExpr:
+		r.useCall()
 		r.function(e, false)
 	}
 	return e

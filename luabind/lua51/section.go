@@ -1,8 +1,6 @@
 package lua51
 
 import (
-	"slices"
-
 	"github.com/yuin/gopher-lua/ast"
 )
 
@@ -14,15 +12,13 @@ const (
 	sectionSize, shortSection = 500, 100
 	// sectionLocals bounds the locals of enclosing functions that a section uses.
 	sectionLocals = 50
-	// crowded is the number of locals from which on statements are compiled in functions of their own,
-	// where registers are free: PUC Lua has 50 more than it allows locals, the virtual machine has none.
-	crowded = 180
 )
 
 // uses is what a statement needs of its surroundings.
 type uses struct {
 	names map[string]bool // variables, also those it declares itself
 	bound bool            // it has to stay in its function
+	calls bool            // it calls or makes functions
 }
 
 // tiedNames are functions that act on the function which calls them.
@@ -41,6 +37,12 @@ func (r *rewriter) useFunction() {
 	}
 }
 
+func (r *rewriter) useCall() {
+	if r.uses != nil {
+		r.uses.calls = true
+	}
+}
+
 // watched rewrites s and tells what it uses.
 func (r *rewriter) watched(s ast.Stmt) (ast.Stmt, *uses) {
 	outer, own := r.uses, &uses{names: make(map[string]bool)}
@@ -49,6 +51,7 @@ func (r *rewriter) watched(s ast.Stmt) (ast.Stmt, *uses) {
 	r.uses = outer
 	if outer != nil {
 		outer.bound = outer.bound || own.bound
+		outer.calls = outer.calls || own.calls
 		for name := range own.names {
 			outer.names[name] = true
 		}
@@ -59,58 +62,15 @@ func (r *rewriter) watched(s ast.Stmt) (ast.Stmt, *uses) {
 // plain rewrites the statements of a block, in place.
 func (r *rewriter) plain(stmts []ast.Stmt) []ast.Stmt {
 	for i, s := range stmts {
-		if r.fn.active < crowded {
-			stmts[i] = r.stmt(s)
-			continue
-		}
-		s, u := r.watched(s)
-		if !u.bound && needsRegisters(s) {
-			s = section([]ast.Stmt{s})
-		}
-		switch s := s.(type) {
-		case *ast.ReturnStmt:
-			if len(s.Exprs) > 1 || len(s.Exprs) == 1 && !isDirect(s.Exprs[0]) {
-				s.Exprs = apart(s, s.Exprs)
-			}
-		case *ast.LocalAssignStmt:
-			if slices.ContainsFunc(s.Exprs, func(e ast.Expr) bool { return !isDirect(e) }) {
-				s.Exprs = apart(s, s.Exprs)
-			}
-		}
-		stmts[i] = s
+		stmts[i] = r.stmt(s)
 	}
 	return stmts
 }
 
-// apart computes the expressions of s in a function of their own, unless they read its varargs.
-func apart(s ast.Stmt, exprs []ast.Expr) []ast.Expr {
-	if slices.ContainsFunc(exprs, usesVararg) {
-		return exprs
-	}
-	at := at{s}
-	ret := &ast.ReturnStmt{Exprs: exprs}
-	at.mark(ret)
-	fn := &ast.FunctionExpr{ParList: &ast.ParList{}, Stmts: []ast.Stmt{ret}}
-	fn.SetLine(s.Line())
-	fn.SetLastLine(max(s.Line(), s.LastLine()))
-	call := at.call(fn)
-	call.AdjustRet = false
-	return []ast.Expr{call}
-}
-
-// needsRegisters tells statements that may take many registers and declare nothing.
-func needsRegisters(s ast.Stmt) bool {
-	switch s := s.(type) {
-	case *ast.AssignStmt:
-		return len(s.Lhs) > 1 || !isDirect(s.Lhs[0]) || !isDirect(s.Rhs[0])
-	case *ast.FuncCallStmt, *ast.DoBlockStmt:
-		return true
-	}
-	return false
-}
-
 // sections rewrites the statements of a long block. Runs of statements that could stand in another
-// function as well are put in functions that are called at once.
+// function as well are put in functions that are called at once. Those that use locals and call could
+// not: the virtual machine reads a local when an operator runs, but what is captured before, and the
+// call may change it.
 func (r *rewriter) sections(stmts []ast.Stmt) []ast.Stmt {
 	out := make([]ast.Stmt, 0, len(stmts))
 	var run []ast.Stmt
@@ -124,23 +84,32 @@ func (r *rewriter) sections(stmts []ast.Stmt) []ast.Stmt {
 	}
 	for _, s := range stmts {
 		s, u := r.watched(s)
-		if _, ok := s.(*ast.LocalAssignStmt); ok || u.bound {
+		locals := r.locals(u)
+		if _, ok := s.(*ast.LocalAssignStmt); ok || u.bound || len(locals) > 0 && u.calls {
 			flush()
 			out = append(out, s)
 			continue
 		}
-		for name := range u.names {
-			if r.isVisible(name) {
-				shared[name] = true
-			}
+		for _, name := range locals {
+			shared[name] = true
 		}
-		run = append(run, s)
-		if len(run) >= sectionSize || len(shared) > sectionLocals {
+		if run = append(run, s); len(run) >= sectionSize || len(shared) > sectionLocals {
 			flush()
 		}
 	}
 	flush()
 	return out
+}
+
+// locals are the names of u that are locals here.
+func (r *rewriter) locals(u *uses) []string {
+	var found []string
+	for name := range u.names {
+		if r.isVisible(name) {
+			found = append(found, name)
+		}
+	}
+	return found
 }
 
 // isVisible reports whether name is a local, of this function or of one around it.

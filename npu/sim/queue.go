@@ -326,6 +326,9 @@ func (d *Driver) setFault(s *stream, t *task, err error) {
 	}
 }
 
+// OnException implements driver.Watcher.
+func (d *Driver) OnException(fn func(driver.Exception)) { d.failed = fn }
+
 // numbered makes err a fault of t, with its place and a number; the fault of a replay has those of the
 // command that failed already.
 func (d *Driver) numbered(t *task, err error) *driver.Error {
@@ -339,6 +342,13 @@ func (d *Driver) numbered(t *task, err error) *driver.Error {
 	if f.Fault == 0 {
 		d.faults++
 		f.Site, f.Op, f.Fault = t.cmd.Site, t.cmd.Op.String(), d.faults
+		if d.failed != nil {
+			s := t.s
+			if t.replay != nil {
+				s = t.replay.t.s
+			}
+			d.failed(driver.Exception{Context: s.ctx.h, Stream: s.h, Fault: f})
+		}
 	}
 	return f
 }

@@ -33,7 +33,8 @@ type Driver struct {
 	freeTask *task
 	untimed  bool // host calls take no time
 	faults   uint64
-	stopped  atomic.Bool // kernels compute no further blocks
+	failed   func(driver.Exception) // set by OnException
+	stopped  atomic.Bool            // kernels compute no further blocks
 
 	thread *thread // the host thread that calls now
 	inits  int

@@ -198,6 +198,21 @@ type Peers interface {
 	PeerAccess(device, peer int) (bool, error)
 }
 
+// Watcher is implemented by a driver that tells of every command that fails.
+type Watcher interface {
+	// OnException has fn called with each one (aclrtExceptionInfoCallbackRegister), in their order, on
+	// the thread where the failure is found and before a wait for the command ends. fn must not call
+	// the driver. It takes the place of an earlier one; nil ends it.
+	OnException(fn func(Exception))
+}
+
+// Exception is a queued command that failed. A command of a graph counts by the stream of its replay.
+type Exception struct {
+	Context Context
+	Stream  Stream // zero: the default stream of Context
+	Fault   *Error // with Op and Site of the command; it changes as later commands run
+}
+
 // Threads is implemented by a driver that can stand in for several host threads.
 type Threads interface {
 	// OnNewThread runs fn as a new host thread would: without a current context. The context of the

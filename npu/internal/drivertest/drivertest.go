@@ -48,6 +48,7 @@ const (
 	peers
 	threads
 	capturer
+	watcher
 )
 
 // testCase is one row of the table.
@@ -61,7 +62,7 @@ type testCase struct {
 func cases() []testCase {
 	return slices.Concat(initCases(), deviceCases(), contextCases(), streamCases(), memoryCases(),
 		eventCases(), launchCases(), callbackCases(), peerCases(), optionCases(), failureCases(),
-		clockCases(), graphCases())
+		clockCases(), graphCases(), exceptionCases())
 }
 
 // Run runs every case against a driver of its own.

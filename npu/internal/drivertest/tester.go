@@ -28,6 +28,7 @@ type tester struct {
 	peers   driver.Peers   //
 	threads driver.Threads //
 	graphs  driver.Capturer
+	watcher driver.Watcher
 
 	harness Harness
 	kernels map[kernelKey]driver.Kernel
@@ -60,6 +61,7 @@ func open(t *testing.T, h Harness, needs need) *tester {
 	tt.peers, _ = d.(driver.Peers)
 	tt.threads, _ = d.(driver.Threads)
 	tt.graphs, _ = d.(driver.Capturer)
+	tt.watcher, _ = d.(driver.Watcher)
 	for _, n := range []struct {
 		bit  need
 		has  bool
@@ -72,6 +74,7 @@ func open(t *testing.T, h Harness, needs need) *tester {
 		{peers, tt.peers != nil, "driver.Peers"},
 		{threads, tt.threads != nil, "driver.Threads"},
 		{capturer, tt.graphs != nil, "driver.Capturer"},
+		{watcher, tt.watcher != nil, "driver.Watcher"},
 	} {
 		if needs&n.bit != 0 && !n.has {
 			t.Skipf("needs %s", n.what)

@@ -78,6 +78,10 @@ const prelude = `local function show(...)
 	end
 	print(table.concat(t, "\t"))
 end
+local function clip(s) -- in a loop a text may grow without end
+	if #tostring(s) > 2000 then return s:sub(1, 2000) end
+	return s
+end
 local function place(e)
 	if type(e) == "string" then return e:match("^[^:]*:%d+:") or e end
 	if type(e) == "table" then return "table " .. tostring(e.code) end
@@ -361,6 +365,9 @@ func (g *generator) simple() {
 	case 0, 1:
 		g.use("assignment to a local")
 		g.line("%s = %s", v, g.expr(k, 3))
+		if k == str {
+			g.line("%s = clip(%s)", v, v)
+		}
 	case 2:
 		if b, ok := g.variable(boolean); ok {
 			g.use("and/or assigned to a local")

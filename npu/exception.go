@@ -29,7 +29,8 @@ type exceptions struct {
 // failures: on the goroutine of t, when a call of t that waits has come to its end, before it returns.
 // It takes the place of an earlier one; nil ends it. fn may make NPU calls; failures that those find
 // are told when fn returns. An error of fn is that of the call, or left for Close where the call has one
-// of its own. The failure itself is returned by whatever waits for the command, as ever. ErrNotSupported where the backend does not tell.
+// of its own. The failure itself is returned by whatever waits for the command, as ever.
+// ErrNotSupported where the backend does not tell.
 func (s *Session) OnException(t *Thread, fn func(Exception) error) error {
 	w, ok := s.drv.(driver.Watcher)
 	if !ok {

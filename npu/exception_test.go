@@ -9,17 +9,6 @@ import (
 	"npulua/npu"
 )
 
-// failing queues a launch that fails on the device, from place site.
-func (r *rig) failing(s *npu.Stream, site npu.Site) {
-	r.tb.Helper()
-	r.t.Site = site
-	x := r.alloc(4)
-	k := must(r.Kernel("vector_add"))(r.tb)
-	if err := s.Launch(r.t, k, 1, []npu.Arg{{Buffer: x}, {Buffer: x}, {Buffer: x}, {Number: 5}}); err != nil {
-		r.tb.Fatal(err)
-	}
-}
-
 // What fails during a call of the function is told when it has returned, in order.
 func TestOnExceptionNests(t *testing.T) {
 	r := newRig(t)
@@ -35,11 +24,11 @@ func TestOnExceptionNests(t *testing.T) {
 			t.Errorf("stream %v, want %v", x.Stream, r.s)
 		}
 		if sites = append(sites, x.Err.Site); len(sites) == 1 {
-			r.failing(r.s, 30)
+			r.fault(r.s, 30)
 			if err := r.s.Synchronize(r.t, -1); err == nil {
 				t.Error("the wait inside finds no fault")
 			}
-			r.failing(r.s, 31)
+			r.fault(r.s, 31)
 			_ = r.s.Synchronize(r.t, -1)
 		}
 		return nil
@@ -47,8 +36,8 @@ func TestOnExceptionNests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.failing(r.s, 20)
-	r.failing(r.s, 21)
+	r.fault(r.s, 20)
+	r.fault(r.s, 21)
 	if err := r.s.Synchronize(r.t, -1); err == nil {
 		t.Error("no fault")
 	}
@@ -65,7 +54,7 @@ func TestOnExceptionErrors(t *testing.T) {
 	if err := r.OnException(r.t, func(npu.Exception) error { calls++; return mine }); err != nil {
 		t.Fatal(err)
 	}
-	r.failing(r.s, 20)
+	r.fault(r.s, 20)
 	if err := r.t.Busy(time.Second); !errors.Is(err, mine) {
 		t.Errorf("Busy = %v, want the function's error", err)
 	}
@@ -73,7 +62,7 @@ func TestOnExceptionErrors(t *testing.T) {
 	if err := r.s.Synchronize(r.t, -1); !errors.As(err, &fault) || fault.Site != 20 || errors.Is(err, mine) {
 		t.Errorf("Synchronize = %v, want the fault alone", err)
 	}
-	r.failing(r.s, 21)
+	r.fault(r.s, 21)
 	if err := r.s.Synchronize(r.t, -1); errors.Is(err, mine) {
 		t.Errorf("Synchronize = %v, want the fault alone", err)
 	}

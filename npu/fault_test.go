@@ -77,14 +77,17 @@ func TestFaultIsToldOnce(t *testing.T) {
 	})
 }
 
+// waitsForSeveral are the calls that wait for several streams.
+var waitsForSeveral = map[string]func(r *rig) error{
+	"context":       func(r *rig) error { return r.ctx.Synchronize(r.t, -1) },
+	"device":        func(r *rig) error { return r.dev.Synchronize(r.t, -1) },
+	"context close": func(r *rig) error { return r.ctx.Close(r.t) },
+	"session close": func(r *rig) error { return r.Session.Close(false) },
+}
+
 // Faults of several streams are all told, by whatever waits for several.
 func TestFaultsOfSeveralStreams(t *testing.T) {
-	for name, fn := range map[string]func(r *rig) error{
-		"context":       func(r *rig) error { return r.ctx.Synchronize(r.t, -1) },
-		"device":        func(r *rig) error { return r.dev.Synchronize(r.t, -1) },
-		"context close": func(r *rig) error { return r.ctx.Close(r.t) },
-		"session close": func(r *rig) error { return r.Session.Close(false) },
-	} {
+	for name, fn := range waitsForSeveral {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
 			r.fault(r.s, 3)
@@ -188,12 +191,7 @@ func collect(t *testing.T, r *rig, kind string, left int) {
 
 // A stream that is dropped tells its fault to whoever waits for its context, or to the end.
 func TestFaultOfDroppedStream(t *testing.T) {
-	for name, fn := range map[string]func(r *rig) error{
-		"context":       func(r *rig) error { return r.ctx.Synchronize(r.t, -1) },
-		"device":        func(r *rig) error { return r.dev.Synchronize(r.t, -1) },
-		"context close": func(r *rig) error { return r.ctx.Close(r.t) },
-		"session close": func(r *rig) error { return r.Session.Close(false) },
-	} {
+	for name, fn := range waitsForSeveral {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
 			h := r.host(4)

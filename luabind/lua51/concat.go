@@ -12,32 +12,45 @@ const numberRoom = 24
 // Concat returns its arguments joined as a .. b .. c joins them: from the right, numbers as text,
 // and by the metamethod __concat where an operand is neither.
 func Concat(L *lua.LState) int {
-	n := L.GetTop()
-	acc := L.Get(n)
+	L.Push(concatenate(L, L.GetTop(), L.Get, func(i int, _ lua.LValue) string { return blameArgument(L, i) }))
+	return 1
+}
+
+// concatenate joins n operands. describe words the operand that cannot be joined: operand i, v.
+func concatenate(L *lua.LState, n int, operand func(i int) lua.LValue, describe func(i int, v lua.LValue) string) lua.LValue {
+	acc := operand(n)
 	for n > 1 {
 		first := n
-		for first > 1 && isText(L.Get(first-1)) {
+		for first > 1 && isText(operand(first-1)) {
 			first--
 		}
 		if first < n && isText(acc) {
-			acc = lua.LString(joinText(L, first, n-1, acc))
+			acc = lua.LString(joinText(L, operand, first, n-1, acc))
 			n = first
 			continue
 		}
-		acc = concatPair(L, n-1, acc)
 		n--
+		a := operand(n)
+		handler := binaryHandler(L, a, acc, "__concat")
+		if handler == lua.LNil {
+			bad, v := n, a
+			if isText(a) {
+				bad, v = n+1, acc
+			}
+			raise(L, "attempt to concatenate %s", describe(bad, v))
+		}
+		acc = call(L, handler, a, acc)
 	}
-	L.Push(acc)
-	return 1
+	return acc
 }
 
 func isText(v lua.LValue) bool {
 	return v.Type() == lua.LTString || v.Type() == lua.LTNumber
 }
 
-// joinText joins arguments first to last, all of them strings or numbers, and then tail.
-func joinText(L *lua.LState, first, last int, tail lua.LValue) string {
-	a, ok := L.Get(first).(lua.LString)
+// joinText joins operands first to last, all of them strings or numbers, and then tail.
+func joinText(L *lua.LState, operand func(i int) lua.LValue, first, last int, tail lua.LValue) string {
+	a, ok := operand(first).(lua.LString)
 	b, ok2 := tail.(lua.LString)
 	if first == last && ok && ok2 {
 		checkConcat(L, len(a)+len(b))
@@ -45,13 +58,13 @@ func joinText(L *lua.LState, first, last int, tail lua.LValue) string {
 	}
 	size := textRoom(tail)
 	for i := first; i <= last; i++ {
-		size += textRoom(L.Get(i))
+		size += textRoom(operand(i))
 		checkConcat(L, size)
 	}
 	var out strings.Builder
 	out.Grow(size)
 	for i := first; i <= last; i++ {
-		writeText(&out, L.Get(i))
+		writeText(&out, operand(i))
 	}
 	writeText(&out, tail)
 	return out.String()
@@ -79,17 +92,4 @@ func writeText(out *strings.Builder, v lua.LValue) {
 		var buf [numberRoom]byte
 		out.Write(appendNumber(buf[:0], float64(v)))
 	}
-}
-
-// concatPair joins argument i and b, which was joined from the arguments after it.
-func concatPair(L *lua.LState, i int, b lua.LValue) lua.LValue {
-	a := L.Get(i)
-	handler := binaryHandler(L, a, b, "__concat")
-	if handler == lua.LNil {
-		if isText(a) {
-			i++
-		}
-		raise(L, "attempt to concatenate %s", blameArgument(L, i))
-	}
-	return call(L, handler, a, b)
 }

@@ -1,8 +1,6 @@
 package lua51
 
 import (
-	"strings"
-
 	lua "github.com/yuin/gopher-lua"
 	"github.com/yuin/gopher-lua/ast"
 )
@@ -49,44 +47,6 @@ func (r *rewriter) concat(e *ast.StringConcatOpExpr) ast.Expr {
 // concatList joins the operands in a table, whose number follows, as Concat does its arguments.
 func concatList(L *lua.LState) int {
 	list, n := L.CheckTable(1), L.CheckInt(2)
-	acc := list.RawGetInt(n)
-	for i := n - 1; i > 0; {
-		low := i
-		for low > 0 && isText(list.RawGetInt(low)) {
-			low--
-		}
-		if low < i && isText(acc) {
-			acc = lua.LString(joinItems(L, list, low+1, i, acc))
-			i = low
-			continue
-		}
-		v := list.RawGetInt(i)
-		handler := binaryHandler(L, v, acc, "__concat")
-		if handler == lua.LNil {
-			if isText(v) {
-				v = acc
-			}
-			raise(L, "attempt to concatenate a %s value", v.Type().String())
-		}
-		acc = call(L, handler, v, acc)
-		i--
-	}
-	L.Push(acc)
+	L.Push(concatenate(L, n, list.RawGetInt, func(_ int, v lua.LValue) string { return "a " + v.Type().String() + " value" }))
 	return 1
-}
-
-// joinItems joins the items first to last of a list, all of them strings or numbers, and then tail.
-func joinItems(L *lua.LState, list *lua.LTable, first, last int, tail lua.LValue) string {
-	size := textRoom(tail)
-	for i := first; i <= last; i++ {
-		size += textRoom(list.RawGetInt(i))
-		checkConcat(L, size)
-	}
-	var out strings.Builder
-	out.Grow(size)
-	for i := first; i <= last; i++ {
-		writeText(&out, list.RawGetInt(i))
-	}
-	writeText(&out, tail)
-	return out.String()
 }

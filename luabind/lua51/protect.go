@@ -187,16 +187,21 @@ func (t *Threads) start(L *lua.LState) int {
 func (t *Threads) startFixed(L *lua.LState, fn *lua.LFunction, args []lua.LValue) int {
 	values, err := t.protect(L, fn, nil, args)
 	L.Push(lua.LNil)
+	return 1 + pushOutcome(L, values, err)
+}
+
+// pushOutcome pushes what a protected call returns: true and values, or false and the error.
+func pushOutcome(L *lua.LState, values []lua.LValue, err error) int {
 	if err != nil {
 		L.Push(lua.LFalse)
 		L.Push(ErrorValue(err))
-		return 3
+		return 2
 	}
 	L.Push(lua.LTrue)
 	for _, v := range values {
 		L.Push(v)
 	}
-	return 2 + len(values)
+	return 1 + len(values)
 }
 
 // ErrorValue is what a script raised, or the text of an error that is none of a script.
@@ -286,16 +291,7 @@ func (t *Threads) xpcall(L *lua.LState) int {
 		closeUpvalues(L)
 		return 1
 	}), nil)
-	if err != nil {
-		L.Push(lua.LFalse)
-		L.Push(ErrorValue(err))
-		return 2
-	}
-	L.Push(lua.LTrue)
-	for _, v := range results {
-		L.Push(v)
-	}
-	return 1 + len(results)
+	return pushOutcome(L, results, err)
 }
 
 // closeUpvalues gives the closures that were made on L their variables, before the frames of a

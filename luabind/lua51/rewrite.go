@@ -42,14 +42,17 @@ type scope struct {
 	line   int // where the function begins, 0 for a chunk
 }
 
-func (r *rewriter) isLocal(name string) bool {
-	for _, b := range r.fn.blocks {
+// declares reports whether name is a local of the function.
+func (fn *scope) declares(name string) bool {
+	for _, b := range fn.blocks {
 		if b[name] {
 			return true
 		}
 	}
 	return false
 }
+
+func (r *rewriter) isLocal(name string) bool { return r.fn.declares(name) }
 
 func (r *rewriter) declare(names ...string) {
 	b := r.fn.blocks[len(r.fn.blocks)-1]

@@ -115,10 +115,8 @@ func (r *rewriter) locals(u *uses) []string {
 // isVisible reports whether name is a local, of this function or of one around it.
 func (r *rewriter) isVisible(name string) bool {
 	for fn := r.fn; fn != nil; fn = fn.outer {
-		for _, b := range fn.blocks {
-			if b[name] {
-				return true
-			}
+		if fn.declares(name) {
+			return true
 		}
 	}
 	return false

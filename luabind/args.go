@@ -39,6 +39,10 @@ func typeName(v lua.LValue) string {
 			return "a kernel"
 		case *npu.Graph:
 			return "a graph"
+		case *task:
+			return "a task"
+		case *npu.Channel:
+			return "a channel"
 		}
 	}
 	if v == lua.LNil {
@@ -157,6 +161,15 @@ func (c *call) seconds(name string, f float64) (time.Duration, error) {
 		return math.MaxInt64, nil
 	}
 	return time.Duration(ns), nil
+}
+
+// duration reads a number of seconds.
+func (c *call) duration(i int) (time.Duration, error) {
+	f, err := c.number(i, "seconds")
+	if err != nil {
+		return 0, err
+	}
+	return c.seconds("seconds", f)
 }
 
 // timeout is an optional number of seconds; left out it is for ever (-1).

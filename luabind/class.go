@@ -20,6 +20,7 @@ type class[T comparable] struct {
 	index   func(c *call, self T, i int64) (lua.LValue, error) // self[i]
 	assign  func(c *call, self T, i int64, v lua.LValue) error // self[i] = v
 	length  func(self T) int64
+	call    func(c *call, self T) error // self(...): as the iterator of a for loop
 	// direct gives every object a method table of its own, so that a method call is one table
 	// look-up: for types whose calls are hot and whose objects are few.
 	direct bool
@@ -71,6 +72,9 @@ func (in *Interp) enter(L *lua.LState) *call {
 	}
 	c.in, c.L, c.t, c.nret = in, L, in.thread, 0
 	c.site = in.sites.here(L)
+	if c.site == 0 { // a Go function is all that a task runs
+		c.site = in.sched.Current().SpawnSite()
+	}
 	c.t.Site = c.site
 	in.state = L
 	return c
@@ -126,6 +130,9 @@ func (b *binding[T]) metatable(index lua.LValue) *lua.LTable {
 	mt.RawSetString("__newindex", L.NewFunction(b.store))
 	mt.RawSetString("__tostring", L.NewFunction(b.tostring))
 	mt.RawSetString("__metatable", lua.LString("npu."+b.cl.name))
+	if b.cl.call != nil {
+		mt.RawSetString("__call", L.NewFunction(b.method(&method[T]{name: "call", fn: b.cl.call})))
+	}
 	if b.cl.length != nil {
 		mt.RawSetString("__len", L.NewFunction(b.len))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
@@ -54,7 +55,11 @@ func (in *Interp) raise(c *call, err error) {
 		in.abort(panicked)
 		lua51.Raise(L, "%s", panicked.Error())
 	case errors.As(err, &e):
-		L.Error(in.errorObjects(err, op, in.sites.text(here)), 0)
+		obj := in.errorObjects(err, op, in.sites.text(here))
+		if npu.IsDeadlock(e) {
+			in.deadlocks[obj] = true
+		}
+		L.Error(obj, 0)
 	case errors.As(err, &script):
 		L.Error(script.value, 0)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
@@ -77,10 +82,23 @@ func (in *Interp) Traceback(err error) string {
 // script.
 func (in *Interp) FormatError(err error) string {
 	var script *scriptError
+	if f, ok := err.(*taskFailure); ok {
+		return fmt.Sprintf("%v failed, and nobody joined it: %s", f.task, in.FormatError(f.err))
+	}
+	if list := flatten(err); slices.ContainsFunc(list, isTaskFailure) {
+		var texts []string
+		for _, err := range list {
+			texts = append(texts, in.FormatError(err))
+		}
+		return strings.Join(texts, "\n")
+	}
 	if errors.As(err, &script) {
 		text := in.text(script.value)
 		if script.trace != "" {
 			text += "\n" + script.trace
+		}
+		if trail := in.trails.text(script.value); trail != "" {
+			text += "\n" + trail
 		}
 		return text
 	}
@@ -93,6 +111,11 @@ func (in *Interp) FormatError(err error) string {
 		return errorText(in.errorObjects(err, e.Op, ""))
 	}
 	return err.Error()
+}
+
+func isTaskFailure(err error) bool {
+	_, ok := err.(*taskFailure)
+	return ok
 }
 
 // text is an error value in words; a __tostring of the script's own is asked.

@@ -73,7 +73,14 @@ type Interp struct {
 	buffers   *binding[*npu.Buffer]
 	kernels   *binding[*npu.Kernel]
 	graphs    *binding[*npu.Graph]
+	tasks     *binding[*task]
+	channels  *binding[*npu.Channel]
 	args      []npu.Arg // scratch of launches
+
+	sched     *npu.Scheduler
+	main      *task // the script's first one
+	trails    trails
+	deadlocks map[*lua.LTable]bool // errors that say so
 
 	ctx      context.Context // ends the scripts
 	cancel   context.CancelCauseFunc
@@ -100,6 +107,8 @@ func Open(ctx context.Context, opts Options) (*Interp, error) {
 	})
 	in.openLibraries(ctx)
 	in.state = in.L
+	in.deadlocks = make(map[*lua.LTable]bool)
+	in.openTasks()
 	in.errorMeta = in.newErrorMeta()
 	in.devices = register(in, deviceClass)
 	in.contexts = register(in, contextClass)
@@ -108,6 +117,8 @@ func Open(ctx context.Context, opts Options) (*Interp, error) {
 	in.buffers = register(in, bufferClass)
 	in.kernels = register(in, kernelClass)
 	in.graphs = register(in, graphClass)
+	in.tasks = register(in, taskClass)
+	in.channels = register(in, channelClass)
 	in.openModule()
 	in.openBase()
 	in.setArgs()
@@ -162,12 +173,17 @@ func (in *Interp) Flush() error {
 // Session is the session that the scripts work in.
 func (in *Interp) Session() *npu.Session { return in.session }
 
-// Close ends the session as npu.Session.Close does, then the virtual machine.
+// Close cancels the tasks that are left, ends the session as npu.Session.Close does, then the virtual
+// machine. Without force it also returns the errors of tasks that nobody joined.
 func (in *Interp) Close(force bool) error {
 	if force {
 		in.cancel(context.Canceled)
 	}
+	in.sched.Abandon()
 	err := in.session.Close(force)
+	if !force {
+		err = errors.Join(in.failures(), err)
+	}
 	in.io.Finish(in.ctx) // at once where that has ended
 	in.io.Close()
 	in.L.Close()

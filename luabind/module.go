@@ -2,6 +2,7 @@ package luabind
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,7 +22,10 @@ type function struct {
 
 var pinnedOption = []option{{"pinned", "false for ordinary memory, which queued copies refuse; true"}}
 
-var moduleFunctions = []function{
+// moduleFunctions is every function of npu, in the order of the manual.
+var moduleFunctions = slices.Concat(coreFunctions, taskFunctions, channelFunctions)
+
+var coreFunctions = []function{
 	{"device", doc{"(id)", "device", "Retains a device and makes its default context current for this task. Ids count from 0. Asking again gives the same device.", "107001 where there is no such device", `local dev = npu.device(0)`}, nil, moduleDevice},
 	{"device_count", doc{"()", "number", "Number of visible devices.", "", `print(npu.device_count())`}, nil, moduleDeviceCount},
 	{"devices", doc{"()", "table", "A table for every visible device: `id`, `name`, `family`, `cube_cores`, `vector_cores`, `memory` (bytes), `max_streams`, `max_events`, `queue_depth`, `simulated`. It retains none.", "", `for _, d in ipairs(npu.devices()) do print(d.id, d.name) end`}, nil, moduleDevices},
@@ -41,8 +45,7 @@ var moduleFunctions = []function{
 	{"elapsed", doc{"(start, stop)", "number", "Seconds on the device between the records of two events, both done and both made with timing. Negative where stop came first.", "207000 without timing; 507000 for one never recorded; 107006 for one still pending", `print(npu.elapsed(e1, e2))`}, nil, moduleElapsed},
 	{"scope", doc{"(fn, ...)", "results of fn", "Calls `fn(...)` and closes, newest first, what was made inside and not kept, also after an error.", "an error of fn, unchanged; else the first error of closing", `npu.scope(function() local x = ctx:alloc("float32", 8) end)`}, nil, moduleScope},
 	{"keep", doc{"(x)", "x", "Lets a handle out of the innermost scope: the scope around it, or nobody, owns it then.", "", `return npu.keep(x)`}, nil, moduleKeep},
-	{"busy", doc{"(seconds)", "", "Models host work: time passes and devices go on. On the simulator the time is virtual.", "100000 for less than 0", `npu.busy(0.008)`}, nil, moduleBusy},
-	{"sleep", doc{"(seconds)", "", "Waits, with nothing to do: time passes and devices go on. On the simulator the time is virtual. A --timeout ends it.", "100000 for less than 0", `npu.sleep(0.1)`}, nil, moduleBusy},
+	{"busy", doc{"(seconds)", "", "Models host work: time passes and devices go on, but no other task of the script runs. On the simulator the time is virtual.", "100000 for less than 0", `npu.busy(0.008)`}, nil, moduleBusy},
 	{"time", doc{"()", "number", "Seconds since the start, on the backend's clock: virtual on the simulator.", "", `local t0 = npu.time()`}, nil, moduleTime},
 	{"on_exception", doc{"(fn or nil)", "", "Calls `fn(e)` for every queued command that fails, in the order of the failures, when a call of this task that waits has come to its end. `e` is an error object with the fields `stream`, `context` and `device` besides; they are nil where the stream was lost. `fn` may make NPU calls. Waits raise the failure all the same. One function at a time; nil ends it.", "207000 where the backend does not tell; an error of fn is raised by the call that waited, or printed at exit where the call raises the failure", `npu.on_exception(function(e) print(e.op, e.where, e.stream) end)`}, nil, moduleOnException},
 	{"stats", doc{"()", "table", "Counters: `commands` (queued), `calls` (that waited for an answer), `waits`, `context_switches`, `errors` (commands refused), `time` (seconds), and `live`, the number of open handles by kind.", "", `print(npu.stats().commands)`}, nil, moduleStats},
@@ -244,11 +247,7 @@ func moduleKeep(c *call) error {
 }
 
 func moduleBusy(c *call) error {
-	f, err := c.number(1, "seconds")
-	if err != nil {
-		return err
-	}
-	d, err := c.seconds("seconds", f)
+	d, err := c.duration(1)
 	if err != nil {
 		return err
 	}

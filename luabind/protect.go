@@ -7,6 +7,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 
 	"npulua/luabind/lua51"
+	"npulua/npu"
 )
 
 // protected calls fn on a thread of its own; an error comes back as a *scriptError. L is the thread
@@ -15,17 +16,22 @@ func (in *Interp) protected(L *lua.LState, fn lua.LValue, args ...lua.LValue) ([
 	site := in.thread.Site
 	defer func() { in.state, in.thread.Site = L, site }()
 	results, err := in.threads.Call(L, fn, args...)
+	return results, in.caught(err)
+}
+
+// caught is the error of a protected call as Go code of ours hands it on.
+func (in *Interp) caught(err error) error {
 	if err == nil {
-		return results, nil
+		return nil
 	}
 	if in.panicked != nil {
-		return nil, in.panicked // the error that the script saw is only its consequence
+		return in.panicked // the error that the script saw is only its consequence
 	}
 	var api *lua.ApiError
 	if !errors.As(err, &api) {
-		return nil, err
+		return err
 	}
-	return nil, &scriptError{value: lua51.ErrorValue(err), trace: cleanTrace(api.StackTrace)}
+	return &scriptError{value: lua51.ErrorValue(err), trace: cleanTrace(api.StackTrace)}
 }
 
 // cleanTrace is a traceback for people, "" where it has no frames.
@@ -55,6 +61,14 @@ func readableTrace(trace string) string {
 		out = append(out, strings.Replace(line, "in corountine", "in coroutine", 1))
 	}
 	return strings.Join(out, "\n")
+}
+
+// callBack calls fn on behalf of t, while the executor waits for it.
+func (in *Interp) callBack(t *npu.Thread, fn *lua.LFunction) error {
+	thread := in.thread
+	in.thread = t
+	defer func() { in.thread = thread }()
+	return in.callLua(fn)
 }
 
 // callLua calls fn with args from Go while a script waits in one of our calls: a host function, a

@@ -132,8 +132,8 @@ func streamCallback(c *call, s *npu.Stream) error {
 	if err != nil {
 		return err
 	}
-	in := c.in
-	return s.Callback(c.t, func() error { return in.callLua(fn) })
+	in, t := c.in, c.t
+	return s.Callback(t, func() error { return in.callBack(t, fn) })
 }
 
 func streamClose(c *call, s *npu.Stream) error { return s.Close(c.t) }

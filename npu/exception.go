@@ -26,7 +26,8 @@ type exceptions struct {
 }
 
 // OnException has fn called with every queued command that fails from now on, in the order of the
-// failures: on the goroutine of t, when a call of t that waits has come to its end, before it returns.
+// failures: on the goroutine of t, or of another task of its scheduler, when a call of that one that
+// waits has come to its end, before it returns.
 // It takes the place of an earlier one; nil ends it. fn may make NPU calls; failures that those find
 // are told when fn returns. An error of fn is that of the call, or left for Close where the call has one
 // of its own. The failure itself is returned by whatever waits for the command, as ever.
@@ -84,7 +85,7 @@ func (x *exceptions) tell(t *Thread) error {
 		return nil
 	}
 	x.mu.Lock()
-	mine := x.t == t && !x.telling
+	mine := x.t != nil && x.t.c == t.c && !x.telling
 	x.telling = x.telling || mine
 	x.mu.Unlock()
 	if !mine {

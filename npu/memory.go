@@ -1,6 +1,8 @@
 package npu
 
 import (
+	"slices"
+
 	"npulua/npu/internal/driver"
 	"npulua/npu/internal/executor"
 )
@@ -73,7 +75,7 @@ func (m *memory) note(st *streamState, ticket uint64, site Site, write bool) {
 // settle waits for the queued work that uses the memory, or only for that which writes it. Faults
 // stay with their streams.
 func (m *memory) settle(t *Thread, writesOnly bool) error {
-	for _, u := range m.uses {
+	for _, u := range slices.Clone(m.uses) { // other tasks go on meanwhile
 		last := u.ticket
 		if writesOnly {
 			last = u.write

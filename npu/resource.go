@@ -107,6 +107,10 @@ func (r *resource) close(t *Thread, by string, force bool) error {
 	if t.c.Inside() {
 		return insideError()
 	}
+	if t.task != nil { // what is being given back is given back
+		t.task.shield++
+		defer func() { t.task.shield-- }()
+	}
 	// What closes along with its parent takes no time of its own: how much is left of it depends on
 	// when garbage was collected.
 	along := by != "" && by != "scope" && by != "session"
@@ -120,7 +124,9 @@ func (r *resource) close(t *Thread, by string, force bool) error {
 	for _, c := range slices.Backward(children) {
 		errs = append(errs, c.close(t, r.kind, force))
 	}
-	s.forget(r, t.Site, by)
+	if !s.forget(r, t.Site, by) {
+		return errors.Join(errs...) // another task has closed it meanwhile
+	}
 	if r.destroy != nil {
 		errs = append(errs, t.call(r.ctx, func(d driver.Driver) error {
 			if along {
@@ -152,12 +158,12 @@ func (s *Session) tellLater(err error) {
 	s.untold = append(s.untold, err)
 }
 
-// forget marks r closed and takes it off its parent.
-func (s *Session) forget(r *resource, at Site, by string) {
+// forget marks r closed and takes it off its parent. It reports false where that was done before.
+func (s *Session) forget(r *resource, at Site, by string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r.closed {
-		return
+		return false
 	}
 	r.closed, r.closedAt, r.closedBy = true, at, by
 	s.live[r.kind]--
@@ -169,6 +175,7 @@ func (s *Session) forget(r *resource, at Site, by string) {
 			}
 		}
 	}
+	return true
 }
 
 // collect is called by the garbage collector's cleanup for a handle that nobody can reach: the

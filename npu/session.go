@@ -36,14 +36,15 @@ type Session struct {
 	exceptions exceptions
 	unwatch    func() bool // stops watching the context of Open
 
-	mu      sync.Mutex
-	root    *resource
-	live    map[string]int // open handles by kind
-	leaked  map[Leak]int   // found by garbage collection; Count is not set in the keys
-	untold  []error        // faults for Close: the call that found them returned another error
-	devices map[int]*Device
-	closing bool
-	ended   bool
+	mu       sync.Mutex
+	root     *resource
+	live     map[string]int // open handles by kind
+	leaked   map[Leak]int   // found by garbage collection; Count is not set in the keys
+	untold   []error        // faults for Close: the call that found them returned another error
+	devices  map[int]*Device
+	channels int // made so far
+	closing  bool
+	ended    bool
 }
 
 // Open starts a backend. When ctx is done, waits of the main thread end and queued commands are
@@ -105,6 +106,7 @@ func (s *Session) Close(force bool) error {
 	s.mu.Unlock()
 	s.unwatch()
 	t := s.main
+	t.task = nil // what is left of its tasks does not run again
 	s.exec.Last(t.c)
 	if g := t.recording; g != nil { // the program ended inside Capture
 		t.recording = nil

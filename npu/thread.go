@@ -18,6 +18,7 @@ type Thread struct {
 	c       *executor.Caller
 	history []*Context // contexts that were current, the last one is now
 	scope   *scope
+	task    *Task // that t is the thread of; nil: it waits by itself
 
 	recording *Graph // being recorded by Capture; nil: none
 }
@@ -28,8 +29,12 @@ func (s *Session) NewThread(ctx context.Context) *Thread {
 	return &Thread{s: s, c: s.exec.NewCaller(ctx)}
 }
 
-// Close unregisters the thread. What it created stays.
-func (t *Thread) Close() { t.c.Close() }
+// Close unregisters the thread. What it created stays. The thread of a task needs no closing.
+func (t *Thread) Close() {
+	if t.task == nil {
+		t.c.Close()
+	}
+}
 
 // SetContext replaces what interrupts the waits of t.
 func (t *Thread) SetContext(ctx context.Context) { t.c.SetContext(ctx) }
@@ -75,7 +80,19 @@ func (t *Thread) reach(target *executor.Target) error {
 	if t.c.Inside() {
 		return insideError()
 	}
-	if err := t.c.Wait(target); err != nil {
+	var err error
+	switch {
+	case target.Timeout == 0: // a question; a timer of no time is over
+		err = t.c.Try(target)
+	case t.task != nil:
+		err = t.task.reach(target)
+	default:
+		err = t.c.Wait(target)
+	}
+	if err == executor.ErrDeadlock {
+		return t.s.deadlockError([]string{"waits for " + t.s.targetText(target) + t.s.at(t.Site)})
+	}
+	if err != nil {
 		return own(err)
 	}
 	return nil
@@ -138,7 +155,15 @@ func (t *Thread) Now() (time.Duration, error) {
 }
 
 // Busy models host work of duration d: virtual time passes and devices go on, or real time passes
-// where time is real.
+// where time is real. No other task of the thread's scheduler runs meanwhile.
 func (t *Thread) Busy(d time.Duration) error {
+	if t.c.Inside() {
+		return insideError()
+	}
+	return t.told(own(t.c.Wait(&executor.Target{Kind: executor.WaitTimer, Timeout: d})))
+}
+
+// Sleep waits for d and does nothing: other tasks run.
+func (t *Thread) Sleep(d time.Duration) error {
 	return t.wait(&executor.Target{Kind: executor.WaitTimer, Timeout: d})
 }

@@ -105,7 +105,9 @@ func (p *program) execute(o *options, embedded *source) int {
 	if notice := in.Session().Info().Notice; notice != "" {
 		fmt.Fprintf(p.stderr, "npulua: %s\n", notice)
 	}
-	err = p.runChunks(in, o, script, embedded)
+	if err = p.runChunks(in, o, script, embedded); err == nil {
+		err = in.Finish()
+	}
 	return p.finish(ctx, in, o, err, exitStatus(ctx, err))
 }
 

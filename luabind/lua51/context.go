@@ -11,14 +11,22 @@ import (
 // Until the context ends Done is nil, since a nil channel is asked much faster than an open one.
 type vmContext struct {
 	context.Context
+	parent  *vmContext // of a task: the machine's; it ends this one too
 	done    atomic.Pointer[chan struct{}]
+	reason  error  // that a task was cancelled for; set before done
 	stopped func() // called on the machine's goroutine when it sees the end
+	meter   *meter // of the machine
 }
 
-func newVMContext(ctx context.Context, stopped func()) *vmContext {
-	v := &vmContext{Context: ctx, stopped: stopped}
+func newVMContext(ctx context.Context, stopped func(), m *meter) *vmContext {
+	v := &vmContext{Context: ctx, stopped: stopped, meter: m}
 	context.AfterFunc(ctx, v.stop)
 	return v
+}
+
+// child is a context that can end alone.
+func (v *vmContext) child() *vmContext {
+	return &vmContext{Context: v.Context, parent: v, stopped: v.stopped, meter: v.meter}
 }
 
 // stop ends the context as the virtual machine sees it.
@@ -30,11 +38,26 @@ func (v *vmContext) stop() {
 
 // Done implements context.Context.
 func (v *vmContext) Done() <-chan struct{} {
-	if ch := v.done.Load(); ch != nil {
-		v.stopped()
-		return *ch
+	if v.meter.left--; v.meter.left < 0 {
+		v.meter.used()
 	}
-	return nil
+	ch := v.done.Load()
+	if ch == nil && v.parent != nil {
+		ch = v.parent.done.Load()
+	}
+	if ch == nil {
+		return nil
+	}
+	v.stopped()
+	return *ch
+}
+
+// Err implements context.Context.
+func (v *vmContext) Err() error {
+	if v.reason != nil {
+		return v.reason
+	}
+	return v.Context.Err()
 }
 
 // contextOf is L's context, or one that never ends.
@@ -46,5 +69,12 @@ func contextOf(L *lua.LState) context.Context {
 		return ctx.Context
 	default:
 		return ctx
+	}
+}
+
+// inherit gives th the context of L, which runs it.
+func inherit(th, L *lua.LState) {
+	if ctx := L.Context(); ctx != th.Context() && ctx != nil {
+		th.SetContext(ctx)
 	}
 }

@@ -7,15 +7,19 @@ import (
 // logical is the coroutine that a thread of a protected call belongs to.
 func (t *Threads) logical(L *lua.LState) *lua.LState {
 	for {
-		owner := t.owners[L]
+		owner, protected := t.owners[L]
 		if owner == nil {
+			if protected { // the first thread of a task, which is no coroutine
+				return L.G.MainThread
+			}
 			return L
 		}
 		L = owner
 	}
 }
 
-// parent is the thread that waits for L: the one that resumed it, or that made its protected call.
+// parent is the thread that waits for L: the one that resumed it, or that made its protected call; nil
+// for the first one of a task.
 func (t *Threads) parent(L *lua.LState) *lua.LState {
 	if L.Parent != nil {
 		return L.Parent
@@ -90,6 +94,7 @@ func (t *Threads) coResume(L *lua.LState) int {
 		L.Push(lua.LString("C stack overflow"))
 		return 2
 	}
+	inherit(th, L)
 	t.depth++
 	n := t.resume(L)
 	t.depth--

@@ -22,9 +22,11 @@ const threadValues = 64
 // sharing; and a protected call cannot be yielded across. Both are cured by giving each protected
 // call a thread of its own. Threads are pooled.
 type Threads struct {
+	main   *lua.LState
+	meter  *meter
 	ctx    *vmContext // nil: nothing ends the threads
 	free   []*lua.LState
-	owners map[*lua.LState]*lua.LState // thread of a protected call: the thread that made the call
+	owners map[*lua.LState]*lua.LState // thread of a protected call: the thread that made the call; nil: a task
 	fixed  map[*lua.LState]bool        // threads that cannot yield, because Go waits for them
 	depth  int
 
@@ -34,9 +36,9 @@ type Threads struct {
 // OpenThreads replaces pcall, xpcall and the functions of coroutine in L, the main thread. ctx ends
 // every thread; it is set as L's context.
 func OpenThreads(L *lua.LState, ctx context.Context) *Threads {
-	t := &Threads{owners: make(map[*lua.LState]*lua.LState), fixed: make(map[*lua.LState]bool)}
+	t := &Threads{main: L, meter: &meter{left: Slice, global: L.G}, owners: make(map[*lua.LState]*lua.LState), fixed: make(map[*lua.LState]bool)}
 	if ctx != nil {
-		t.ctx = newVMContext(ctx, func() { t.forgetTailCalls(L) })
+		t.ctx = newVMContext(ctx, func() { t.forgetTailCalls(L) }, t.meter)
 		L.SetContext(t.ctx)
 	}
 	co := L.GetGlobal("coroutine").(*lua.LTable)
@@ -119,6 +121,7 @@ func (t *Threads) take(L *lua.LState) *lua.LState {
 	if n := len(t.free); n > 0 {
 		th = t.free[n-1]
 		t.free = t.free[:n-1]
+		inherit(th, L)
 	} else {
 		th = t.newThread(L)
 	}
@@ -221,6 +224,7 @@ func (t *Threads) goOn(L *lua.LState) int {
 		args = append(args, L.Get(i))
 	}
 	t.owners[th] = L
+	inherit(th, L)
 	return t.run(L, th, nil, args)
 }
 
@@ -255,7 +259,12 @@ func (t *Threads) Call(L *lua.LState, fn lua.LValue, args ...lua.LValue) ([]lua.
 }
 
 func (t *Threads) protect(L *lua.LState, fn lua.LValue, handler *lua.LFunction, args []lua.LValue) ([]lua.LValue, error) {
-	th := t.take(L) // without Parent: the library would hand the results to it by itself
+	return t.runOn(t.take(L), L, fn, handler, args)
+}
+
+// runOn calls fn on th, whose caller is L. th has no Parent: the library would hand the results to that by
+// itself.
+func (t *Threads) runOn(th, L *lua.LState, fn lua.LValue, handler *lua.LFunction, args []lua.LValue) ([]lua.LValue, error) {
 	t.fixed[th] = true
 	L.G.CurrentThread = th
 	t.depth++

@@ -149,10 +149,14 @@ func (d *Driver) Advance(limit time.Duration) bool {
 	return true
 }
 
+// Progress implements driver.Clock.
+func (d *Driver) Progress() uint64 { return d.progress }
+
 // Untimed implements driver.Clock.
 func (d *Driver) Untimed(fn func()) {
+	before := d.untimed
 	d.untimed = true
-	defer func() { d.untimed = false }()
+	defer func() { d.untimed = before }()
 	fn()
 }
 

@@ -27,6 +27,7 @@ type record struct {
 // complete marks r done at time now and lets its waiters go on.
 func (d *Driver) complete(r *record) {
 	r.done, r.at = true, d.now
+	d.progress++
 	waiters := r.waiters
 	r.waiters = nil
 	for _, s := range waiters {
@@ -67,6 +68,7 @@ func (d *Driver) DestroyEvent(h driver.Event) error {
 	d.host(costQuery)
 	e.dev.events--
 	delete(d.events, h)
+	d.progress++
 	return nil
 }
 

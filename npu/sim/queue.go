@@ -251,6 +251,9 @@ func (d *Driver) finishTask(t *task) {
 		s.tail = nil
 	}
 	s.count--
+	if s.count == 0 {
+		d.progress++
+	}
 	s.running = false
 	if r := t.replay; r != nil {
 		defer d.replayed(r, d.numbered(t, err))
@@ -359,6 +362,7 @@ func (d *Driver) dropQueued(s *stream) {
 	if first == nil {
 		return
 	}
+	d.progress++
 	if s.running {
 		first = first.next
 		s.head.next, s.tail = nil, s.head

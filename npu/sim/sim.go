@@ -31,7 +31,8 @@ type Driver struct {
 	pending  eventHeap // completions to come
 	seq      uint64    // order of submission
 	freeTask *task
-	untimed  bool // host calls take no time
+	untimed  bool   // host calls take no time
+	progress uint64 // of driver.Clock
 	faults   uint64
 	failed   func(driver.Exception) // set by OnException
 	stopped  atomic.Bool            // kernels compute no further blocks

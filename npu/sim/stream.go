@@ -45,6 +45,7 @@ func (d *Driver) dropStream(s *stream) {
 	s.ctx.streams = slices.DeleteFunc(s.ctx.streams, func(x *stream) bool { return x == s })
 	delete(d.streams, s.h)
 	s.ctx.dev.streams--
+	d.progress++
 }
 
 // finish lets time pass until s is idle.

@@ -39,6 +39,7 @@ const (
 	CodeCaptureImplicit   Code = 107031
 	CodeCaptureConflict   Code = 107032
 	CodeCaptureUnmatched  Code = 107036
+	CodeTaskAbort         Code = 107035
 	CodeGraphRunning      Code = 107037
 	CodePeerFlags         Code = 200006
 	CodeNotSupported      Code = 207000
@@ -108,14 +109,15 @@ type Site uint32
 // Error is a failure with everything a user needs. Only Code is always set.
 type Error struct {
 	Code     Code
-	Call     string // vendor function, "aclrtMalloc"
-	Op       string // script name of the call that raised it, "alloc"
-	Detail   string // what was got, wanted or exceeded; lower case, no full stop
-	Hint     string // what to do; "" means the hint of Code
-	Site     Site   // where the failing command was issued, when that was an earlier call
-	Cause    error  // what made it happen, where that was an error of its own: of a host function
-	Fault    uint64 // number of the fault in this process, the same wherever it is told; 0: no fault of queued work
-	Affected []Site // later commands of the same stream that ran after the failure, at most MaxAffected
+	Call     string   // vendor function, "aclrtMalloc"
+	Op       string   // script name of the call that raised it, "alloc"
+	Detail   string   // what was got, wanted or exceeded; lower case, no full stop
+	Hint     string   // what to do; "" means the hint of Code
+	Site     Site     // where the failing command was issued, when that was an earlier call
+	Cause    error    // what made it happen, where that was an error of its own: of a host function
+	Fault    uint64   // number of the fault in this process, the same wherever it is told; 0: no fault of queued work
+	Report   []string // what the queues and tasks looked like, a line each
+	Affected []Site   // later commands of the same stream that ran after the failure, at most MaxAffected
 }
 
 // MaxAffected bounds Error.Affected.

@@ -44,24 +44,43 @@ type Caller struct {
 	spin int
 
 	// the call under way; the executor owns these between publishing the slot and setting done
-	fn     func(driver.Driver) error
-	target *Target
-	use    driver.Context
-	err    error
-	done   atomic.Bool
+	request request
+	fn      func(driver.Driver) error
+	use     driver.Context
+	err     error
+	done    atomic.Bool
 
 	parked atomic.Bool
 	wake   chan struct{}
 	closed atomic.Bool
 	action atomic.Pointer[action] // host function to run here, posted by the executor
 	inside bool                   // a host function is running on this caller
+
+	state    atomic.Int32
+	poked    atomic.Bool // Wake was called since the last wait
+	answered []*Target   // of Post; the executor writes it while c is claimed
+	spare    []*Target
+	failure  error // that ended the wait; written while c is claimed
+
+	posts posts
+}
+
+// request is what a slot carries instead of a command: a call, or a target to wait for.
+type request struct {
+	caller *Caller
+	target *Target
 }
 
 // NewCaller registers a thread of control. ctx interrupts its waits. Time of a virtual clock jumps
 // only while every caller waits, so a caller must be closed when it ends.
 func (e *Executor) NewCaller(ctx context.Context) *Caller {
+	c := &Caller{e: e, ctx: ctx, spin: spinRounds(callerRounds), wake: make(chan struct{}, 1)}
+	c.request.caller = c
+	e.mu.Lock()
+	e.registered[c] = struct{}{}
+	e.mu.Unlock()
 	e.callers.Add(1)
-	return &Caller{e: e, ctx: ctx, spin: spinRounds(callerRounds), wake: make(chan struct{}, 1)}
+	return c
 }
 
 // Close unregisters the caller. Host functions that it queued and that have not begun fail.
@@ -72,7 +91,11 @@ func (c *Caller) Close() {
 	if a := c.action.Swap(nil); a != nil {
 		a.end(errGone())
 	}
+	c.e.mu.Lock()
+	delete(c.e.registered, c)
+	c.e.mu.Unlock()
 	c.e.callers.Add(-1)
+	c.e.turns.Add(1)
 	c.e.kick()
 }
 
@@ -84,6 +107,9 @@ func errEnded() error {
 // Inside reports whether a host function of a stream is running on this caller: it must not use
 // the executor then, because the executor may be waiting for it.
 func (c *Caller) Inside() bool { return c.inside }
+
+// Err is the cause of the end of the context that interrupts waits; nil while it goes on.
+func (c *Caller) Err() error { return cause(c.ctx) }
 
 // SetContext replaces the context that interrupts waits. Not while a call is under way.
 func (c *Caller) SetContext(ctx context.Context) { c.ctx = ctx }
@@ -107,7 +133,9 @@ func (c *Caller) block(ready func() bool, onCancel func()) bool {
 		cancelled = c.ctx.Done()
 	}
 	for i := 0; !ready(); i++ {
-		if a := c.action.Load(); a != nil && c.action.CompareAndSwap(a, nil) {
+		// ready once more: the executor gives back its places in the ring before it posts a function,
+		// and where that is enough the function is left to a later call, the same one in every run.
+		if a := c.action.Load(); a != nil && !ready() && c.action.CompareAndSwap(a, nil) {
 			c.run(a)
 			i = 0
 			continue
@@ -137,8 +165,10 @@ func (c *Caller) block(ready func() bool, onCancel func()) bool {
 // its error. use, where not zero, is made current first; with zero fn may change the current
 // context. fn must not keep the driver.
 func (c *Caller) Call(use driver.Context, fn func(driver.Driver) error) error {
-	c.fn, c.target, c.use = fn, nil, use
-	c.publish()
+	c.fn, c.use = fn, use
+	c.done.Store(false)
+	c.err = nil
+	c.publish(&c.request)
 	if !c.block(c.done.Load, nil) {
 		return errEnded()
 	}
@@ -146,12 +176,10 @@ func (c *Caller) Call(use driver.Context, fn func(driver.Driver) error) error {
 	return c.err
 }
 
-// publish puts the call under way into the ring.
-func (c *Caller) publish() {
-	c.done.Store(false)
-	c.err = nil
+// publish puts a request into the ring.
+func (c *Caller) publish(r *request) {
 	s, pos := c.claim()
-	s.caller = c
+	s.request = r
 	s.seq.Store(pos + 1)
 	c.e.kick()
 }
@@ -168,7 +196,9 @@ func (c *Caller) claim() (*slot, uint64) {
 func (c *Caller) claimFull() (*slot, uint64) {
 	c.e.fullWaits.Add(1)
 	c.e.setStarving(c, true)
-	c.block(c.e.ring.roomy, nil)
+	c.block(func() bool {
+		return c.e.ring.roomy() || c.action.Load() != nil && !c.e.ring.full()
+	}, nil)
 	c.e.setStarving(c, false)
 	return c.e.ring.claim()
 }

@@ -8,7 +8,6 @@
 package executor
 
 import (
-	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -51,6 +50,8 @@ type Executor struct {
 	start   time.Time
 	spin    int
 	callers atomic.Int64 // registered callers
+	idle    atomic.Int64 // those of them that wait for answers; for a moment it may be too small, never too large
+	turns   atomic.Int64 // changes of idle and callers that the thread has to look at
 	starved atomic.Int64 // len(starving), readable without the lock
 
 	parked  atomic.Bool
@@ -63,15 +64,21 @@ type Executor struct {
 
 	fullWaits atomic.Int64
 
-	mu       sync.Mutex
-	releases []release // posted by garbage collection; under mu
-	starving []*Caller // wait for a place in the ring; under mu
-	hasRel   atomic.Bool
+	mu         sync.Mutex
+	registered map[*Caller]struct{} // under mu
+	releases   []release            // posted by garbage collection; under mu
+	starving   []*Caller            // wait for a place in the ring; under mu
+	hasRel     atomic.Bool
 
 	// owned by the thread
 	current    driver.Context // current context of the thread; 0: not known
-	waiting    []*Caller
-	unreleased []release // to be tried again
+	waiting    []*Target      // in order of posting
+	settling   []*Caller      // claimed by settle
+	posted     []*Caller      // with functions to run
+	progress   uint64         // of the clock, when settle looked last
+	seen       int64          // turns, at the start of the round
+	callbacks  bool           // a host function was ever queued
+	unreleased []release      // to be tried again
 	deferred   map[streamKey]*driver.Error
 	stats      Stats
 	poll       time.Duration
@@ -87,7 +94,7 @@ func New(d driver.Driver, opts Options) *Executor {
 	e := &Executor{
 		d: d, ring: newRing(size), wall: opts.Wall, start: time.Now(), spin: spinRounds(executorRounds),
 		wake: make(chan struct{}, 1), ended: make(chan struct{}), alone: make(chan struct{}),
-		deferred: make(map[streamKey]*driver.Error), poll: pollFirst,
+		deferred: make(map[streamKey]*driver.Error), poll: pollFirst, registered: make(map[*Caller]struct{}),
 	}
 	e.clock, _ = d.(driver.Clock)
 	if e.clock == nil {
@@ -138,12 +145,13 @@ func (e *Executor) run() {
 	defer close(e.ended)
 	idle := 0
 	for {
+		e.seen = e.turns.Load()
 		e.pace()
 		n := e.drain()
 		if e.hasRel.Load() {
 			e.runReleases()
 		}
-		if len(e.waiting) > 0 && e.settle() {
+		if len(e.waiting)+len(e.posted) > 0 && e.settle() {
 			idle = 0
 			continue
 		}
@@ -151,7 +159,7 @@ func (e *Executor) run() {
 			idle = 0
 			continue
 		}
-		if len(e.waiting) > 0 && e.canAdvance() && e.advance() {
+		if e.canAdvance() && e.advance() {
 			continue
 		}
 		if e.closing.Load() && e.ring.peek() == nil {
@@ -166,20 +174,19 @@ func (e *Executor) run() {
 	}
 }
 
-// serve answers a call, or registers the caller as waiting.
-func (e *Executor) serve(c *Caller) {
-	if c.target != nil {
+// serve answers a call, or begins a wait.
+func (e *Executor) serve(r *request) {
+	if r.target != nil {
 		e.stats.Waits++
-		t := c.target
-		t.hasEnd = t.Timeout >= 0
-		if t.deadline = e.Now() + t.Timeout; t.deadline < 0 && t.hasEnd {
-			t.deadline = math.MaxInt64
-		}
-		e.waiting = append(e.waiting, c)
+		e.begin(r.target)
+		e.waiting = append(e.waiting, r.target)
 		return
 	}
+	c := r.caller
 	e.stats.Calls++
-	e.answer(c, e.call(c))
+	c.err = e.call(c)
+	c.done.Store(true)
+	c.notify()
 }
 
 func (e *Executor) call(c *Caller) (err error) {

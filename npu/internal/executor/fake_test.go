@@ -53,8 +53,9 @@ func (f *fake) SynchronizeStream(driver.Stream, time.Duration) error {
 // clockFake is a fake with a clock: a list of times at which something happens.
 type clockFake struct {
 	*fake
-	now  time.Duration
-	todo []todo // in order of time
+	now   time.Duration
+	todo  []todo // in order of time
+	looks uint64
 }
 
 type todo struct {
@@ -85,6 +86,7 @@ func (f *clockFake) Advance(limit time.Duration) bool {
 	return true
 }
 
+func (f *clockFake) Progress() uint64  { f.looks++; return f.looks }
 func (f *clockFake) Untimed(fn func()) { fn() }
 
 // newFake starts an executor over a fake, and ends it with the test.

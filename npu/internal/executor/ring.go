@@ -11,9 +11,9 @@ const argWords = 24
 
 // slot is one place in the ring: two cache lines, of which most commands touch only the first.
 type slot struct {
-	seq    atomic.Uint64 // position + 1 once the command is complete
-	cmd    driver.Command
-	caller *Caller // set where the slot carries a call instead of a command
+	seq     atomic.Uint64 // position + 1 once the command is complete
+	cmd     driver.Command
+	request *request // set where the slot carries that instead of a command
 }
 
 // ring is a bounded queue with many producers and one consumer. A producer claims a position,
@@ -61,6 +61,9 @@ func (r *ring) claim() (*slot, uint64) {
 // roomy reports whether half of the ring is free: who found it full waits for that, so that the
 // two sides do not take turns for a few places each.
 func (r *ring) roomy() bool { return r.tail.Load()-r.head.Load() <= (r.mask+1)/2 }
+
+// full reports whether no place is free.
+func (r *ring) full() bool { return r.tail.Load()-r.head.Load() > r.mask }
 
 // peek returns the next published slot, or nil. Consumer only.
 func (r *ring) peek() *slot {

@@ -22,9 +22,9 @@ func (e *Executor) drain() int {
 			break
 		}
 		n++
-		if c := s.caller; c != nil {
-			s.caller = nil
-			e.serve(c)
+		if r := s.request; r != nil {
+			s.request = nil
+			e.serve(r)
 		} else {
 			e.submit(&s.cmd)
 		}
@@ -47,6 +47,9 @@ func (e *Executor) giveBack() {
 // submit hands one command to the driver and keeps its error for the stream's next wait.
 func (e *Executor) submit(c *driver.Command) {
 	e.stats.Commands++
+	if c.Op == driver.OpHostFunc {
+		e.callbacks = true
+	}
 	var err error
 	if !e.aborted.Load() {
 		err = e.enqueue(c)

@@ -1,6 +1,8 @@
 package executor
 
 import (
+	"context"
+	"sync"
 	"sync/atomic"
 
 	"npulua/npu/internal/driver"
@@ -82,4 +84,48 @@ func (c *Caller) run(a *action) {
 		a.end(a.err)
 	}()
 	a.err = a.fn()
+}
+
+// posts are functions that a caller runs later.
+type posts struct {
+	some atomic.Bool // there are any; readable without the lock
+	mu   sync.Mutex
+	list []func()
+}
+
+// Later has fn run by c at its next wait or poll, and ends the wait that c is in for it. It returns at
+// once. A driver with a clock calls it on the executor's thread, another from anywhere. What fn panics
+// with is lost.
+func (e *Executor) Later(c *Caller, fn func()) {
+	c.posts.mu.Lock()
+	c.posts.list = append(c.posts.list, fn)
+	c.posts.some.Store(true)
+	c.posts.mu.Unlock()
+	if e.clock == nil {
+		c.Wake()
+	} else {
+		e.posted = append(e.posted, c)
+	}
+}
+
+// runPosted runs what Later was given, in order.
+func (c *Caller) runPosted() {
+	for c.posts.some.Load() {
+		c.posts.mu.Lock()
+		list := c.posts.list
+		c.posts.list = nil
+		c.posts.some.Store(false)
+		c.posts.mu.Unlock()
+		for _, fn := range list {
+			c.run(&action{fn: func() error { fn(); return nil }, wake: make(chan struct{}, 1)})
+		}
+	}
+}
+
+// cause is what ended ctx; nil while it goes on.
+func cause(ctx context.Context) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	return context.Cause(ctx)
 }

@@ -3,6 +3,8 @@ package executor
 import (
 	"context"
 	"errors"
+	"math"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -21,10 +23,18 @@ type Target struct {
 	KeepFaults    bool // leave the faults of the stream to a later wait
 	// Timeout is how long to wait at most; negative is for ever. For Timer it is the wait itself.
 	Timeout time.Duration
+	// Owner is free for whoever posts the target.
+	Owner any
+	// Err is the result, once Await has returned the target.
+	Err error
 
-	deadline  time.Duration
-	hasEnd    bool
-	cancelled atomic.Bool
+	request  request
+	deadline time.Duration
+	hasEnd   bool
+	fresh    bool // not looked at yet
+	done     bool // answered; written while the caller is claimed
+	// withdrawn: nobody wants the answer any more. The executor forgets the target without one.
+	withdrawn atomic.Bool
 }
 
 // TargetKind says which field of a Target counts.
@@ -37,102 +47,220 @@ const (
 	WaitTimer
 )
 
+// ErrDeadlock is what Await returns where nothing that is left to run can end any wait.
+var ErrDeadlock = errors.New("deadlock")
+
 // Wait suspends the caller until t is reached; the executor goes on serving others. It returns
 // the first fault of the stream or CodeStreamSyncTimeout or CodeEventSyncTimeout after
-// t.Timeout, and the context's error where that was cancelled. The work itself goes on.
+// t.Timeout, the context's error where that was cancelled, and ErrDeadlock. The work itself goes on.
 func (c *Caller) Wait(t *Target) error {
 	if c.ctx.Err() != nil {
 		return context.Cause(c.ctx)
 	}
-	c.fn, c.target, c.use = nil, t, t.Context
-	c.publish()
-	if !c.block(c.done.Load, func() {
-		t.cancelled.Store(true)
-		c.e.kick()
-	}) {
-		return errEnded()
+	c.Post(t)
+	for {
+		if err := c.idle(); err != nil && !t.done {
+			t.withdrawn.Store(true)
+			return err
+		}
+		if t.done {
+			c.answered = slices.DeleteFunc(c.answered, func(x *Target) bool { return x == t })
+			return t.Err
+		}
 	}
-	c.target = nil
-	if c.err == errCancelled {
+}
+
+// Post begins to wait for t, which Await returns once it is reached. The executor owns t until then, or
+// until it is withdrawn, and t must not be used again.
+func (c *Caller) Post(t *Target) {
+	t.request.caller, t.request.target = c, t
+	c.publish(&t.request)
+}
+
+// Withdraw ends the wait for t, of which Await says nothing then. The caller must not be waiting.
+func (c *Caller) Withdraw(t *Target) {
+	t.withdrawn.Store(true)
+	c.answered = slices.DeleteFunc(c.answered, func(x *Target) bool { return x == t })
+}
+
+// Await suspends the caller until some of its posted targets are reached, and returns them in the order
+// in which they were posted; fewer or none where Wake was called, or where posted functions have run.
+// ErrDeadlock, or the cause of the end of the caller's context, comes without any. The list is valid until
+// the next call.
+func (c *Caller) Await() ([]*Target, error) {
+	if len(c.answered) == 0 {
+		if err := c.idle(); err != nil && len(c.answered) == 0 {
+			return nil, err
+		}
+	}
+	return c.takeAnswered(), nil
+}
+
+func (c *Caller) takeAnswered() []*Target {
+	list := c.answered
+	c.answered, c.spare = c.spare[:0], list
+	return list
+}
+
+// Poll answers those of c's targets that are reached, without waiting, after pass of a virtual time.
+// Functions that were posted run.
+func (c *Caller) Poll(pass time.Duration) ([]*Target, error) {
+	c.state.Store(claimed)
+	err := c.Call(0, func(driver.Driver) error {
+		e := c.e
+		if e.clock != nil && pass > 0 && !e.wall {
+			for until := e.clock.Now() + pass; e.clock.Advance(until); {
+			}
+		}
+		e.settle()
+		return nil
+	})
+	c.state.Store(running)
+	c.runPosted()
+	return c.takeAnswered(), err
+}
+
+// Try looks at once whether t is reached: the error is that of a wait for it, a timeout where it is not.
+func (c *Caller) Try(t *Target) error {
+	if c.ctx.Err() != nil {
 		return context.Cause(c.ctx)
 	}
-	return c.err
+	return c.Call(0, func(driver.Driver) error {
+		c.e.begin(t)
+		over, err := c.e.look(t)
+		if over && err == nil {
+			err = c.e.collect(t)
+		}
+		return err
+	})
 }
 
-// settle answers the waiting callers whose wait is over and reports whether there were any.
+// begin sets the deadline of t.
+func (e *Executor) begin(t *Target) {
+	t.fresh = true
+	t.hasEnd = t.Timeout >= 0
+	if t.deadline = e.Now() + t.Timeout; t.deadline < 0 && t.hasEnd {
+		t.deadline = math.MaxInt64
+	}
+}
+
+// settle answers the targets of idle callers that are reached, and wakes callers that have functions to
+// run. It reports whether anybody was woken. It takes no time of a virtual clock.
 func (e *Executor) settle() bool {
-	any := false
-	for i := 0; i < len(e.waiting); {
-		c := e.waiting[i]
-		over, err := e.check(c.target)
-		if !over {
-			i++
-			continue
-		}
-		e.waiting = append(e.waiting[:i], e.waiting[i+1:]...)
-		e.answer(c, err)
-		any = true
+	progress := true
+	if e.clock != nil {
+		n := e.clock.Progress()
+		progress = n != e.progress
+		e.progress = n
 	}
-	if any {
-		e.poll = pollFirst
-		if len(e.unreleased) > 0 {
-			e.hasRel.Store(true)
+	e.settling = e.settling[:0]
+	var now time.Duration
+	if len(e.waiting) > 0 {
+		now = e.Now()
+	}
+	kept := e.waiting[:0]
+	for _, t := range e.waiting {
+		if !t.withdrawn.Load() && !e.settleOne(t, now, progress) {
+			kept = append(kept, t)
 		}
 	}
-	return any
+	clear(e.waiting[len(kept):])
+	e.waiting = kept
+	e.posted = slices.DeleteFunc(e.posted, e.claim)
+	if len(e.settling) == 0 {
+		return false
+	}
+	for _, c := range e.settling {
+		c.state.Store(running)
+		c.notify()
+	}
+	e.poll = pollFirst
+	if len(e.unreleased) > 0 {
+		e.hasRel.Store(true)
+	}
+	return true
 }
 
-func (e *Executor) answer(c *Caller, err error) {
-	c.err = err
-	c.done.Store(true)
-	c.notify()
+// settleOne answers t where it is reached and its caller is idle.
+func (e *Executor) settleOne(t *Target, now time.Duration, progress bool) bool {
+	c := t.request.caller
+	if s := c.state.Load(); s == running {
+		t.fresh = true // not looked at
+		return false
+	}
+	due := t.hasEnd && now >= t.deadline
+	if !due && (t.Kind == WaitTimer || !progress && !t.fresh) {
+		return false
+	}
+	t.fresh = false
+	var over bool
+	var err error
+	_ = e.Untimed(func() error {
+		over, err = e.look(t)
+		return nil
+	})
+	if !over || !e.claim(c) {
+		return false
+	}
+	if err == nil {
+		err = e.collect(t)
+	}
+	t.Err, t.done = err, true
+	c.answered = append(c.answered, t)
+	return true
 }
 
-// errCancelled stands for the error of the caller's context, which Wait returns instead.
-var errCancelled = errors.New("wait cancelled")
-
-// check reports whether a wait is over, and with which error.
-func (e *Executor) check(t *Target) (over bool, err error) {
+// look reports whether the wait for t is over, and with which error.
+func (e *Executor) look(t *Target) (over bool, err error) {
 	defer func() {
 		if err != nil {
 			over = true
 		}
 	}()
 	defer recoverTo(&err)
-	if t.cancelled.Load() {
-		return true, errCancelled
-	}
 	if t.Kind == WaitTimer {
 		return e.Now() >= t.deadline, nil
 	}
-	if err := e.use(t.Context); err != nil {
-		return true, err
+	// A stream or event can be asked for in any context, but a default stream has no name elsewhere.
+	if e.current == 0 || t.Kind == WaitStream && t.Stream == 0 {
+		if err := e.use(t.Context); err != nil {
+			return true, err
+		}
 	}
-	timeoutCode := driver.CodeStreamSyncTimeout
-	call := "aclrtSynchronizeStreamWithTimeout"
+	over, err = e.query(t)
+	if errors.Is(err, driver.CodeContextNull) { // the current one was destroyed
+		e.current = 0
+		if err := e.use(t.Context); err != nil {
+			return true, err
+		}
+		over, err = e.query(t)
+	}
+	if over || err != nil || !t.hasEnd || e.Now() < t.deadline {
+		return over, err
+	}
+	code, call := driver.CodeStreamSyncTimeout, "aclrtSynchronizeStreamWithTimeout"
 	if t.Kind == WaitEvent {
-		timeoutCode, call = driver.CodeEventSyncTimeout, "aclrtSynchronizeEventWithTimeout"
-		over, err = e.d.QueryEvent(t.Event)
-	} else {
-		over, err = e.d.QueryStream(t.Stream)
+		code, call = driver.CodeEventSyncTimeout, "aclrtSynchronizeEventWithTimeout"
 	}
-	switch {
-	case err != nil:
-		return true, err
-	case over:
-		return true, e.collect(t)
-	case t.hasEnd && e.Now() >= t.deadline:
-		return true, driver.Errorf(timeoutCode, call, "not done after %v", t.Timeout)
+	return true, driver.Errorf(code, call, "not done after %v", t.Timeout)
+}
+
+func (e *Executor) query(t *Target) (bool, error) {
+	if t.Kind == WaitEvent {
+		return e.d.QueryEvent(t.Event)
 	}
-	return false, nil
+	return e.d.QueryStream(t.Stream)
 }
 
 // collect takes the errors of a stream whose work is done: those of refused commands first.
-func (e *Executor) collect(t *Target) error {
-	if t.KeepFaults {
+func (e *Executor) collect(t *Target) (err error) {
+	defer recoverTo(&err)
+	if t.KeepFaults || t.Kind == WaitTimer {
 		return nil
 	}
-	var err error
+	if err := e.use(t.Context); err != nil {
+		return err
+	}
 	owner := t.Context
 	if t.Kind == WaitEvent {
 		err = e.d.SynchronizeEvent(t.Event, -1)
@@ -143,20 +271,28 @@ func (e *Executor) collect(t *Target) error {
 	return e.both(e.Deferred(owner, t.Stream), err)
 }
 
-// canAdvance reports whether virtual time may jump: nobody else has anything to do.
+// canAdvance reports whether time may jump, or a deadlock be told: nobody has anything to do.
 func (e *Executor) canAdvance() bool {
-	if e.clock == nil || e.ring.peek() != nil {
-		return false
+	idle := e.idle.Load()
+	if c := e.last.Load(); c != nil {
+		return c.state.Load() == idling && e.ring.peek() == nil
 	}
-	return e.last.Load() != nil || int64(len(e.waiting)) >= e.callers.Load()
+	return idle > 0 && idle >= e.callers.Load() && e.ring.peek() == nil // in this order: callers publish, then wait
 }
 
-// advance lets the next thing happen, up to the first deadline of a wait. It returns false where
-// the thread should rather park (real time has not come that far).
+// advance lets the next thing happen, up to the first deadline of a wait, or tells of a deadlock. It
+// returns false where the thread should rather park: real time has not come that far.
 func (e *Executor) advance() bool {
+	if e.clock == nil {
+		if len(e.waiting) == 0 && !e.callbacks {
+			e.wakeAll(ErrDeadlock)
+			return true
+		}
+		return false
+	}
 	limit := time.Duration(-1)
-	for _, c := range e.waiting {
-		if t := c.target; t.hasEnd && (limit < 0 || t.deadline < limit) {
+	for _, t := range e.waiting {
+		if t.hasEnd && !t.withdrawn.Load() && (limit < 0 || t.deadline < limit) {
 			limit = t.deadline
 		}
 	}
@@ -171,14 +307,11 @@ func (e *Executor) advance() bool {
 		}
 	}
 	if !ok && limit < 0 {
-		e.deadlock()
+		e.wakeAll(ErrDeadlock)
 		return true
 	}
 	if err := e.advanceClock(limit); err != nil {
-		for _, c := range e.waiting {
-			e.answer(c, err)
-		}
-		e.waiting = e.waiting[:0]
+		e.wakeAll(err)
 	}
 	return true
 }
@@ -189,15 +322,20 @@ func (e *Executor) advanceClock(limit time.Duration) (err error) {
 	return nil
 }
 
-// deadlock answers every wait that nothing can end any more.
-func (e *Executor) deadlock() {
-	for _, c := range e.waiting {
-		e.answer(c, &driver.Error{
-			Code: driver.CodeStreamSyncTimeout, Detail: "deadlock: nothing that is left to run can end this wait",
-			Hint: "look for an event that is waited for and never recorded",
-		})
+// wakeAll ends what every idle caller waits for with err.
+func (e *Executor) wakeAll(err error) {
+	e.settling = e.settling[:0]
+	e.mu.Lock()
+	for c := range e.registered {
+		if c.state.Load() == idling && e.claim(c) {
+			c.failure = err
+		}
 	}
-	e.waiting = e.waiting[:0]
+	e.mu.Unlock()
+	for _, c := range e.settling {
+		c.state.Store(running)
+		c.notify()
+	}
 }
 
 // pace brings a paced clock up to real time.
@@ -212,7 +350,7 @@ func (e *Executor) pace() {
 func (e *Executor) park() {
 	e.parked.Store(true)
 	defer e.parked.Store(false)
-	if e.ring.peek() != nil || e.hasRel.Load() || e.closing.Load() {
+	if e.ring.peek() != nil || e.hasRel.Load() || e.closing.Load() || e.turns.Load() != e.seen {
 		return
 	}
 	var timer <-chan time.Time
@@ -240,8 +378,8 @@ func (e *Executor) untilDue() (time.Duration, bool) {
 		return 0, false
 	}
 	due, ok := e.clock.Next()
-	for _, c := range e.waiting {
-		if t := c.target; t.hasEnd && (!ok || t.deadline < due) {
+	for _, t := range e.waiting {
+		if t.hasEnd && (!ok || t.deadline < due) {
 			due, ok = t.deadline, true
 		}
 	}

@@ -1,0 +1,54 @@
+package lua51
+
+import (
+	lua "github.com/yuin/gopher-lua"
+)
+
+// Slice is how many instructions a machine runs between two calls of the function of OnSlice: about half a
+// millisecond. Instructions are counted instead of time, so that every run is the same.
+const Slice = 10_000
+
+// overrun is how many more instructions may pass before a place is found where a turn can end.
+const overrun = 10 * Slice
+
+// meter counts the instructions of a machine down.
+type meter struct {
+	left   int
+	global *lua.Global
+	slice  func()
+}
+
+// used is called for each instruction once the slice is used up: before one that begins another round of
+// a loop, or a call, the turn can end. So a statement without calls is never divided.
+func (m *meter) used() {
+	if m.slice == nil {
+		m.left = Slice
+		return
+	}
+	if m.left > -overrun && !m.between() {
+		return
+	}
+	m.left = Slice
+	m.slice()
+}
+
+// between reports whether the instruction that comes now is a jump or a call.
+func (m *meter) between() bool {
+	L := m.global.CurrentThread
+	if L == nil || !frameKnown {
+		return true
+	}
+	f := currentFrame(L)
+	if f == nil || f.fn == nil || f.fn.IsG || f.pc < 1 || f.pc > len(f.fn.Proto.Code) {
+		return false
+	}
+	switch instruction(f.fn.Proto.Code[f.pc-1]).op() {
+	case lua.OP_FORLOOP, lua.OP_TFORLOOP, lua.OP_JMP, lua.OP_CALL, lua.OP_TAILCALL:
+		return true
+	}
+	return false
+}
+
+// OnSlice has fn called every Slice instructions, between two of them, on the goroutine that runs the
+// machine. fn may let other tasks run.
+func (t *Threads) OnSlice(fn func()) { t.meter.slice = fn }

@@ -1,0 +1,50 @@
+package lua51
+
+import (
+	lua "github.com/yuin/gopher-lua"
+)
+
+// Task is what a thread of control of the machine has of its own. Of all tasks one runs at a time;
+// whoever lets another one run calls Leave before and Enter after.
+type Task struct {
+	t       *Threads
+	ctx     *vmContext
+	current *lua.LState
+	depth   int
+}
+
+// NewTask makes a task that has not begun. The first task of the machine is one too.
+func (t *Threads) NewTask() *Task {
+	k := &Task{t: t, current: t.main}
+	if t.ctx != nil {
+		k.ctx = t.ctx.child()
+	}
+	return k
+}
+
+// Leave notes what k needs to go on.
+func (k *Task) Leave() { k.current, k.depth = k.t.main.G.CurrentThread, k.t.depth }
+
+// Enter lets k go on.
+func (k *Task) Enter() { k.t.main.G.CurrentThread, k.t.depth = k.current, k.depth }
+
+// Cancel lets k run no other instruction: an error with the text of reason is raised before each, so that
+// no pcall hides it.
+func (k *Task) Cancel(reason error) {
+	if k.ctx != nil && k.ctx.reason == nil {
+		k.ctx.reason = reason
+		k.ctx.stop()
+	}
+}
+
+// Run calls fn with args as the whole of k, on a thread under which nothing waits. Errors are those of
+// Call.
+func (k *Task) Run(fn lua.LValue, args ...lua.LValue) ([]lua.LValue, error) {
+	t := k.t
+	th := t.take(t.main)
+	t.owners[th] = nil
+	if k.ctx != nil {
+		th.SetContext(k.ctx)
+	}
+	return t.runOn(th, t.main, fn, nil, args)
+}

@@ -1,0 +1,265 @@
+package npu
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"npulua/npu/internal/driver"
+	"npulua/npu/internal/executor"
+)
+
+// Scheduler lets tasks take turns: threads of control of which one runs at a time, each with a goroutine
+// and a current context of its own. A task runs until it waits, or until Turn; then the one goes on that
+// has been ready for longest, so that the order is the same in every run. Waits suspend only their task,
+// and when every task waits the session's time goes on.
+//
+// A scheduler and its tasks count as one goroutine: everything but Channel is used by whichever task runs.
+type Scheduler struct {
+	s       *Session
+	c       *executor.Caller
+	machine Machine
+	main    *Task
+	current *Task
+	ready   queue[*Task]
+	live    map[*Task]struct{} // spawned and not ended
+	failed  []*Task            // ended with an error that nobody has joined
+	count   int                // spawned so far
+	waits   int                // targets posted and not answered
+	closed  bool               // nothing is spawned any more
+
+	mu    sync.Mutex
+	inbox []*suspension // ended from other goroutines
+}
+
+// Machine is told when tasks take turns, so that it can exchange what belongs to the one that runs.
+type Machine interface {
+	Leave(t *Task) // t stops running, or its end has come
+	Enter(t *Task) // t goes on after Leave
+}
+
+// NewScheduler makes main, a thread made by Open or NewThread, the first task. Waits of main suspend only
+// itself from now on.
+func (s *Session) NewScheduler(main *Thread, m Machine) *Scheduler {
+	sch := &Scheduler{s: s, c: main.c, machine: m, live: make(map[*Task]struct{})}
+	sch.main = &Task{sch: sch, thread: main, state: TaskRunning}
+	sch.current = sch.main
+	main.task = sch.main
+	return sch
+}
+
+// Spawn makes a task that calls fn once its turn comes. It has no current context, as a new host thread.
+func (s *Scheduler) Spawn(by *Thread, fn func(*Thread) error) (*Task, error) {
+	if s.closed {
+		return nil, errorf(ErrInternal, "the program is at its end: no task can be started")
+	}
+	s.count++
+	t := newTask(s, s.count, by.Site, fn)
+	s.live[t] = struct{}{}
+	s.ready.push(t)
+	return t, nil
+}
+
+// Current is the task that runs.
+func (s *Scheduler) Current() *Task { return s.current }
+
+// Alone reports whether the first task is the only one.
+func (s *Scheduler) Alone() bool { return len(s.live) == 0 }
+
+// Turn lets other tasks run that are ready, after a while in which the running one has not waited. That
+// while counts as cost of a virtual time where tasks wait for the backend. The caller is the running task.
+func (s *Scheduler) Turn(cost time.Duration) {
+	if s.Alone() || s.c.Inside() {
+		return
+	}
+	s.takeInbox()
+	if s.waits > 0 {
+		answered, _ := s.c.Poll(cost) // an error is for those who wait
+		s.answer(answered)
+	}
+	if s.ready.len() > 0 {
+		t := s.current
+		t.state = TaskReady
+		s.ready.push(t)
+		s.pause(t)
+	}
+}
+
+// Finish waits, as the first task, until all others have ended. An error is that of the wait; failures of
+// tasks are left to Failures.
+func (s *Scheduler) Finish() error {
+	for len(s.live) > 0 {
+		if err := s.tasks()[0].ended(s.main, -1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Abandon cancels all tasks but the first, which calls it, and lets them end.
+func (s *Scheduler) Abandon() {
+	s.closed = true
+	if s.current != s.main {
+		return // the program ends inside a task: the others do not run again
+	}
+	for _, t := range s.tasks() {
+		t.Cancel(s.main.thread)
+	}
+	s.main.shield++
+	defer func() { s.main.shield-- }()
+	for len(s.live) > 0 {
+		if s.Finish() != nil && !s.stepAbandoned() {
+			return
+		}
+	}
+}
+
+// stepAbandoned lets the tasks that are ready run, after the wait of the first one was interrupted. It
+// reports false where none was.
+func (s *Scheduler) stepAbandoned() bool {
+	ran := false
+	if err := s.c.Err(); err != nil {
+		for _, t := range s.tasks() {
+			t.wake(err)
+		}
+	}
+	for s.ready.len() > 0 {
+		if t := s.ready.pop(); t != s.main {
+			s.resume(t)
+			ran = true
+		}
+	}
+	s.current = s.main
+	return ran
+}
+
+// Failures are the tasks that failed and that nobody has joined, in the order of their ends. Tasks that
+// were cancelled do not count.
+func (s *Scheduler) Failures() []*Task { return s.failed }
+
+// tasks are the live ones, oldest first.
+func (s *Scheduler) tasks() []*Task {
+	list := make([]*Task, 0, len(s.live))
+	for t := range s.live {
+		list = append(list, t)
+	}
+	slices.SortFunc(list, func(a, b *Task) int { return a.number - b.number })
+	return list
+}
+
+// pause gives the turn of t away and returns when it has it again.
+func (s *Scheduler) pause(t *Task) {
+	s.machine.Leave(t)
+	if t == s.main {
+		s.loop()
+	} else {
+		t.yield(struct{}{})
+	}
+	t.state = TaskRunning
+	s.current = t
+	s.machine.Enter(t)
+}
+
+// loop gives turns to the other tasks until it is that of the first one, on whose goroutine it runs.
+func (s *Scheduler) loop() {
+	for {
+		switch t := s.ready.pop(); t {
+		case nil:
+			s.await()
+		case s.main:
+			return
+		default:
+			s.resume(t)
+		}
+	}
+}
+
+func (s *Scheduler) resume(t *Task) {
+	s.current, t.state = t, TaskRunning
+	t.next()
+	s.current = nil
+}
+
+// await lets time pass, where nothing is ready to run.
+func (s *Scheduler) await() {
+	if s.takeInbox() {
+		return
+	}
+	answered, err := s.c.Await()
+	s.answer(answered)
+	s.takeInbox()
+	switch {
+	case err == nil:
+	case errors.Is(err, executor.ErrDeadlock):
+		s.deadlock()
+	default:
+		for _, t := range s.everyone() {
+			t.wake(own(err))
+		}
+	}
+}
+
+// everyone is the first task and the live ones, oldest first.
+func (s *Scheduler) everyone() []*Task { return append([]*Task{s.main}, s.tasks()...) }
+
+// answer ends the waits for targets.
+func (s *Scheduler) answer(targets []*executor.Target) {
+	for _, target := range targets {
+		w, ok := target.Owner.(*suspension)
+		if !ok {
+			continue
+		}
+		err := target.Err
+		if w.timed {
+			err = driver.Errorf(ErrStreamTimeout, "", "not done after %v", target.Timeout)
+		}
+		w.target = nil
+		s.waits--
+		if w.end(err) {
+			s.ready.push(w.task)
+		}
+	}
+}
+
+// takeInbox makes the tasks ready whose waits were ended from other goroutines.
+func (s *Scheduler) takeInbox() bool {
+	s.mu.Lock()
+	list := s.inbox
+	s.inbox = nil
+	s.mu.Unlock()
+	for _, w := range list {
+		s.ready.push(w.task)
+	}
+	return len(list) > 0
+}
+
+// queue is first in, first out.
+type queue[T any] struct {
+	items []T
+	head  int
+}
+
+func (q *queue[T]) len() int { return len(q.items) - q.head }
+
+func (q *queue[T]) push(x T) {
+	if q.head > 32 && q.head*2 > len(q.items) {
+		n := copy(q.items, q.items[q.head:])
+		clear(q.items[n:])
+		q.items, q.head = q.items[:n], 0
+	}
+	q.items = append(q.items, x)
+}
+
+// pop takes the oldest item; the zero value where there is none.
+func (q *queue[T]) pop() (x T) {
+	if q.len() == 0 {
+		return x
+	}
+	var none T
+	x, q.items[q.head] = q.items[q.head], none
+	if q.head++; q.head == len(q.items) {
+		q.items, q.head = q.items[:0], 0
+	}
+	return x
+}

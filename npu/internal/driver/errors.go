@@ -40,6 +40,7 @@ const (
 	CodeCaptureConflict   Code = 107032
 	CodeCaptureUnmatched  Code = 107036
 	CodeGraphRunning      Code = 107037
+	CodeCaptureAsync      Code = 107041
 	CodePeerFlags         Code = 200006
 	CodeNotSupported      Code = 207000
 	CodeMemoryAllocation  Code = 207001

@@ -112,7 +112,11 @@ func (r *resource) close(t *Thread, by string, force bool) error {
 	along := by != "" && by != "scope" && by != "session"
 	var errs []error
 	if !force && r.before != nil {
-		errs = append(errs, r.before(t))
+		err := r.before(t)
+		if errors.Is(err, driver.CodeStreamCaptured) || errors.Is(err, driver.CodeEventCaptured) {
+			return err // a recording needs it
+		}
+		errs = append(errs, err)
 	}
 	if !force && !along && (r.stream != nil || len(children) > 0) {
 		errs = append(errs, s.synchronizeAll(t, r, -1, true))

@@ -24,6 +24,7 @@ type Graph struct {
 	names map[string]int // node of each launch
 	uses  []graphUse     // of all nodes; stale after an update
 	stale bool
+	open  uint64 // Session.closings when all of uses were open
 	runs  *graphRuns
 
 	rec *graphRecording // while it is being recorded; nil: it is done
@@ -77,6 +78,7 @@ type graphNode struct {
 
 type graphUse struct {
 	buf   *Buffer
+	root  *memory // of buf
 	write bool
 }
 
@@ -234,7 +236,7 @@ func (g *Graph) freshName(name string) string {
 
 // use keeps a buffer that the command under way works on.
 func (r *graphRecording) use(b *Buffer, write bool) {
-	r.uses = append(r.uses, graphUse{b.allocation(), write})
+	r.uses = append(r.uses, graphUse{b.allocation(), b.root, write})
 }
 
 // merge brings the uses of the whole graph up to date.
@@ -272,13 +274,8 @@ func (g *Graph) Replay(t *Thread, s *Stream) error {
 	if s.state.recording != nil {
 		return hinted(errorf(driver.CodeStreamCaptured, "the stream records a graph: a replay cannot be part of it"), "replay on another stream, or after the recording")
 	}
-	g.merge()
-	for _, u := range g.uses {
-		if u.buf.Closed() {
-			e := u.buf.check().(*Error)
-			e.Detail = "the graph works on a buffer that is gone: " + e.Detail
-			return e
-		}
+	if err := g.checkUses(t.s.closings.Load()); err != nil {
+		return err
 	}
 	p, c, err := s.begin(t, driver.OpReplay)
 	if err != nil {
@@ -286,10 +283,28 @@ func (g *Graph) Replay(t *Thread, s *Stream) error {
 	}
 	c.Graph = g.h
 	for _, u := range g.uses {
-		u.buf.used(s.state, t.Site, u.write)
+		u.root.used(s.state, t.Site, u.write)
 	}
 	g.runs.used(s.state, t.Site, false) // close waits for it
 	return s.submit(t, p)
+}
+
+// checkUses fails where a buffer of the graph was closed. It looks at them only where something was
+// since the last time.
+func (g *Graph) checkUses(closings uint64) error {
+	g.merge()
+	if closings == g.open {
+		return nil
+	}
+	for _, u := range g.uses {
+		if u.buf.Closed() {
+			e := u.buf.check().(*Error)
+			e.Detail = "the graph works on a buffer that is gone: " + e.Detail
+			return e
+		}
+	}
+	g.open = closings
+	return nil
 }
 
 // Update gives the launch called name (see Nodes) new arguments, for replays that are queued later.
@@ -316,7 +331,7 @@ func (g *Graph) Update(t *Thread, name string, args []Arg) error {
 	n.uses, g.stale = nil, true
 	for j, a := range args {
 		if a.Buffer != nil {
-			n.uses = append(n.uses, graphUse{a.Buffer.allocation(), n.kernel.sig.Params[j].Dir != driver.DirIn})
+			n.uses = append(n.uses, graphUse{a.Buffer.allocation(), a.Buffer.root, n.kernel.sig.Params[j].Dir != driver.DirIn})
 		}
 	}
 	return nil

@@ -164,6 +164,7 @@ func (s *Session) forget(r *resource, at Site, by string) {
 		return
 	}
 	r.closed, r.closedAt, r.closedBy = true, at, by
+	s.closings.Add(1)
 	s.live[r.kind]--
 	if p := r.parent; p != nil {
 		for i := len(p.children) - 1; i >= 0; i-- { // mostly the newest

@@ -152,7 +152,9 @@ func (g *Graph) end(t *Thread, capturer driver.Capturer) error {
 		st.recording = nil
 	}
 	for _, e := range rec.events {
-		e.mark.recording = nil
+		if e.mark.recording == g {
+			e.mark.recording = nil
+		}
 	}
 	origin := rec.streams[0]
 	err := t.call(origin.ctx, func(driver.Driver) (err error) {
@@ -166,8 +168,8 @@ func (g *Graph) end(t *Thread, capturer driver.Capturer) error {
 		}
 		return err
 	})
-	if rec.spoiled != nil {
-		return rec.spoiled
+	if refused := rec.refused(); refused != nil {
+		return refused
 	}
 	return err
 }
@@ -190,6 +192,15 @@ func (g *Graph) spoil(t *Thread, err error) error {
 			"leave that command out of the recording")
 	}
 	return err
+}
+
+// refused is why nothing more can be recorded, or nil.
+func (r *graphRecording) refused() error {
+	if r.spoiled == nil {
+		return nil
+	}
+	e := *r.spoiled // bindings note the call in it
+	return &e
 }
 
 // join gives s a lane.

@@ -136,8 +136,10 @@ func (s *Stream) begin(t *Thread, op driver.Op) (executor.Pending, *driver.Comma
 	if t.c.Inside() {
 		return executor.Pending{}, nil, insideError()
 	}
-	if g := s.state.recording; g != nil && g.rec.spoiled != nil {
-		return executor.Pending{}, nil, g.rec.spoiled
+	if g := s.state.recording; g != nil {
+		if err := g.rec.refused(); err != nil {
+			return executor.Pending{}, nil, err
+		}
 	}
 	p, c := t.c.Begin()
 	c.Op = op

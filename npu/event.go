@@ -21,8 +21,21 @@ type Event struct {
 	src    *streamState // where it was recorded last; nil: never
 	ticket uint64       // the record's number in src
 
-	recording *Graph // that the last record is part of, while it is under way
+	mark *eventMark
+}
+
+// eventMark is the place of an event's last record in a graph that is being recorded.
+type eventMark struct {
+	recording *Graph // nil: it is in none
 	node      int    // which of its commands
+}
+
+// check refuses what the host may not do with an event of a recording.
+func (m *eventMark) check() error {
+	if m.recording == nil {
+		return nil
+	}
+	return hinted(errorf(driver.CodeEventCaptured, "the event is recorded in a graph that is being recorded"), "wait, and close, after the recording")
 }
 
 // CreateEvent makes an event in c. With timing it can be given to Elapsed. 207007 where the device
@@ -46,7 +59,9 @@ func (c *Context) CreateEvent(t *Thread, timing bool) (*Event, error) {
 	res := t.s.adopt(t, &resource{kind: "event", parent: c.res, explicit: true, ctx: c.h, destroy: func(d driver.Driver, _ bool) error {
 		return d.DestroyEvent(h)
 	}})
-	e := &Event{h: h, ctx: c, res: res, timing: timing}
+	e := &Event{h: h, ctx: c, res: res, timing: timing, mark: new(eventMark)}
+	mark := e.mark
+	res.before = func(*Thread) error { return mark.check() }
 	runtime.AddCleanup(e, (*resource).collect, res)
 	return e, nil
 }
@@ -72,8 +87,8 @@ func (e *Event) Synchronize(t *Thread, timeout time.Duration) error {
 	if err := e.check(); err != nil {
 		return err
 	}
-	if e.recording != nil {
-		return hinted(errorf(driver.CodeEventCaptured, "the event is recorded in a graph that is being recorded"), "wait after the recording, for a replay")
+	if err := e.mark.check(); err != nil {
+		return err
 	}
 	if e.src == nil {
 		return nil
@@ -108,6 +123,9 @@ func Elapsed(t *Thread, start, stop *Event) (time.Duration, error) {
 	for i, e := range []*Event{start, stop} {
 		name := [...]string{"start", "stop"}[i]
 		if err := e.check(); err != nil {
+			return 0, err
+		}
+		if err := e.mark.check(); err != nil {
 			return 0, err
 		}
 		if !e.timing {

@@ -21,10 +21,47 @@ type Graph struct {
 	res   *resource
 	nodes []graphNode
 
-	streams []*streamState // that take part in the recording, the origin first; lanes of the nodes
+	names map[string]int // node of each launch
+	uses  []graphUse     // of all nodes; stale after an update
+	stale bool
+	open  uint64 // Session.closings when all of uses were open
+	runs  *graphRuns
+
+	rec *graphRecording // while it is being recorded; nil: it is done
+}
+
+// graphRecording is what is needed of a graph while it is being recorded.
+type graphRecording struct {
+	streams []*streamState // that take part, the origin first; lanes of the nodes
+	handles []*Stream      // of them: garbage collection must not take a stream that records
 	last    []int          // last node of each lane, -1: none
-	events  []*Event       // recorded in the recording
-	uses    []graphUse     // keep what the commands work on reachable
+	events  []*Event       // recorded; garbage collection must not take them either
+	counts  map[string]int // of the launches by kernel
+	uses    []graphUse     // of the command under way
+	spoiled *Error         // why no graph can come of it
+}
+
+// graphRuns is what the host knows of the replays. It does not hold the graph, so that recorded
+// callbacks can have it.
+type graphRuns struct {
+	memory        // its uses are the streams with replays
+	parallel bool // commands of several streams run side by side
+}
+
+// alone is the stream of the replay that is in a callback, where nothing of that stream can run
+// meanwhile; nil where that is not certain.
+func (r *graphRuns) alone() *streamState {
+	var found *streamState
+	for _, u := range r.uses {
+		if u.ticket <= u.st.synced {
+			continue
+		}
+		if found != nil || r.parallel {
+			return nil
+		}
+		found = u.st
+	}
+	return found
 }
 
 // graphNode is one recorded command.
@@ -36,10 +73,12 @@ type graphNode struct {
 	after  []int
 	kernel *Kernel
 	bound  variant
+	uses   []graphUse // keep what the command works on reachable
 }
 
 type graphUse struct {
 	buf   *Buffer
+	root  *memory // of buf
 	write bool
 }
 
@@ -55,8 +94,10 @@ type GraphNode struct {
 // Capture records what fn queues on s, and on streams that fn draws in by events, instead of running
 // it. A wait in another stream for an event recorded in s draws that stream in; it must be joined back
 // by an event before fn ends (107025). Waits and blocking copies of the host are refused meanwhile
-// (107027, 107028, 107030), as is a wait for an event recorded elsewhere (107024). Default streams
-// cannot be recorded (107031). An error of fn ends the recording and is returned.
+// (107027, 107028, 107030), and replays on these streams (107027). A wait for an event recorded
+// elsewhere is refused (107024) and spoils the recording: what is queued later is refused (507903), and
+// no graph comes of it. Default streams cannot be recorded (107031). An error of fn ends the recording
+// and is returned.
 func (s *Stream) Capture(t *Thread, fn func() error) (*Graph, error) {
 	if err := s.check(); err != nil {
 		return nil, err
@@ -76,8 +117,8 @@ func (s *Stream) Capture(t *Thread, fn func() error) (*Graph, error) {
 	if err := t.call(s.state.ctx, func(driver.Driver) error { return capturer.BeginCapture(h) }); err != nil {
 		return nil, err
 	}
-	g := &Graph{ctx: s.ctx}
-	g.join(s.state)
+	g := &Graph{ctx: s.ctx, names: make(map[string]int), runs: new(graphRuns), rec: &graphRecording{counts: make(map[string]int)}}
+	g.join(s)
 	t.recording = g
 	err := fn()
 	t.recording = nil
@@ -94,86 +135,143 @@ func (s *Stream) Capture(t *Thread, fn func() error) (*Graph, error) {
 	graph := g.h
 	g.res = t.s.adopt(t, &resource{kind: "graph", detail: fmt.Sprintf("%d commands", len(g.nodes)), parent: s.ctx.res, explicit: true, ctx: s.ctx.h,
 		destroy: func(driver.Driver, bool) error { return capturer.DestroyGraph(graph) }})
-	m := &memory{res: g.res}
-	m.setLifetime()
-	g.uses = append(g.uses, graphUse{buf: &Buffer{root: m}}) // replays under way count as uses of the graph
+	g.runs.res = g.res
+	g.runs.setLifetime()
 	runtime.AddCleanup(g, (*resource).collect, g.res)
 	return g, nil
 }
 
 // end lets the streams and events of a recording be ordinary ones again, and takes the driver's graph.
 func (g *Graph) end(t *Thread, capturer driver.Capturer) error {
-	for _, st := range g.streams {
+	rec := g.rec
+	if rec == nil {
+		return errorf(ErrInternal, "the session was closed inside the recording")
+	}
+	g.rec, g.stale = nil, true
+	for _, st := range rec.streams {
 		st.recording = nil
 	}
-	for _, e := range g.events {
-		e.recording = nil
+	for _, e := range rec.events {
+		if e.mark.recording == g {
+			e.mark.recording = nil
+		}
 	}
-	origin := g.streams[0]
-	return t.call(origin.ctx, func(driver.Driver) (err error) {
-		g.h, err = capturer.EndCapture(origin.h)
-		for _, st := range g.streams { // commands that could not be recorded say why the graph is spoiled
-			if refused := t.s.exec.Deferred(st.ctx, st.h); refused != nil && err != nil {
+	origin := rec.streams[0]
+	err := t.call(origin.ctx, func(driver.Driver) (err error) {
+		if g.h, err = capturer.EndCapture(origin.h); err == nil {
+			return nil
+		}
+		for _, st := range rec.streams { // commands that could not be recorded say why the graph is spoiled
+			if refused := t.s.exec.Deferred(st.ctx, st.h); refused != nil {
 				err = refused
 			}
 		}
 		return err
 	})
+	if refused := rec.refused(); refused != nil {
+		return refused
+	}
+	return err
 }
 
 func recordingError() error {
 	return hinted(errorf(driver.CodeStreamCaptured, "the stream records a graph: nothing runs on it"), "wait, and close, after the recording")
 }
 
-// join gives st a lane.
-func (g *Graph) join(st *streamState) {
-	st.recording = g
-	g.streams = append(g.streams, st)
-	g.last = append(g.last, -1)
+// spoil lets no graph come of the recording, because a command cannot be part of it, and returns err.
+func (g *Graph) spoil(t *Thread, err error) error {
+	if g.rec.spoiled == nil {
+		why := err.Error()
+		if e, ok := err.(*Error); ok {
+			why = e.Detail
+		}
+		if at := t.s.Where(t.Site); at != "" {
+			why = at + ": " + why
+		}
+		g.rec.spoiled = hinted(errorf(driver.CodeCaptureInvalid, "the recording was spoiled before: %s", why),
+			"leave that command out of the recording")
+	}
+	return err
+}
+
+// refused is why nothing more can be recorded, or nil.
+func (r *graphRecording) refused() error {
+	if r.spoiled == nil {
+		return nil
+	}
+	e := *r.spoiled // bindings note the call in it
+	return &e
+}
+
+// join gives s a lane.
+func (g *Graph) join(s *Stream) {
+	s.state.recording = g
+	r := g.rec
+	r.streams = append(r.streams, s.state)
+	r.handles = append(r.handles, s)
+	r.last = append(r.last, -1)
+	g.runs.parallel = len(r.streams) > 1
 }
 
 // note adds a command of st; after are nodes besides the one before it in its lane.
 func (g *Graph) note(st *streamState, n graphNode, after ...int) int {
-	n.lane = slices.Index(g.streams, st)
-	if last := g.last[n.lane]; last >= 0 {
+	r, i := g.rec, len(g.nodes)
+	n.lane = slices.Index(r.streams, st)
+	if last := r.last[n.lane]; last >= 0 && !slices.Contains(after, last) {
 		n.after = append(n.after, last)
 	}
 	n.after = append(n.after, after...)
 	if n.kernel != nil {
 		n.name = g.freshName(n.kernel.name)
+		g.names[n.name] = i
 	}
+	n.uses, r.uses = slices.Clone(r.uses), r.uses[:0]
 	g.nodes = append(g.nodes, n)
-	g.last[n.lane] = len(g.nodes) - 1
-	return g.last[n.lane]
+	r.last[n.lane] = i
+	return i
 }
 
+// freshName is name, numbered where a launch has it already.
 func (g *Graph) freshName(name string) string {
-	n := 1
+	for {
+		g.rec.counts[name]++
+		fresh := name
+		if n := g.rec.counts[name]; n > 1 {
+			fresh = fmt.Sprintf("%s#%d", name, n)
+		}
+		if _, taken := g.names[fresh]; !taken {
+			return fresh
+		}
+	}
+}
+
+// use keeps a buffer that the command under way works on.
+func (r *graphRecording) use(b *Buffer, write bool) {
+	r.uses = append(r.uses, graphUse{b.allocation(), b.root, write})
+}
+
+// merge brings the uses of the whole graph up to date.
+func (g *Graph) merge() {
+	if !g.stale {
+		return
+	}
+	g.uses, g.stale = nil, false
+	index := make(map[*Buffer]int)
 	for i := range g.nodes {
-		if k := g.nodes[i].kernel; k != nil && k.name == name {
-			n++
+		for _, u := range g.nodes[i].uses {
+			j, ok := index[u.buf]
+			if !ok {
+				j = len(g.uses)
+				index[u.buf] = j
+				g.uses = append(g.uses, u)
+			}
+			g.uses[j].write = g.uses[j].write || u.write
 		}
 	}
-	if n > 1 {
-		return fmt.Sprintf("%s#%d", name, n)
-	}
-	return name
 }
 
-// use keeps a buffer that a recorded command works on.
-func (g *Graph) use(b *Buffer, write bool) {
-	b = b.allocation()
-	for i := range g.uses {
-		if g.uses[i].buf == b {
-			g.uses[i].write = g.uses[i].write || write
-			return
-		}
-	}
-	g.uses = append(g.uses, graphUse{b, write})
-}
-
-// Replay queues one run of the graph on s, which is on the graph's device. Runs on one stream follow
-// each other. A fault of a recorded command is one of s, with the place where it was recorded.
+// Replay queues one run of the graph on s, which is on the graph's device. Runs of one graph follow each
+// other, on whichever streams. A fault of a recorded command is one of s, with the place where it was recorded.
 func (g *Graph) Replay(t *Thread, s *Stream) error {
 	if err := g.res.check(); err != nil {
 		return err
@@ -185,14 +283,10 @@ func (g *Graph) Replay(t *Thread, s *Stream) error {
 		return errorf(ErrStreamContext, "the graph is of device %d, the stream of device %d", g.ctx.dev.id, s.ctx.dev.id)
 	}
 	if s.state.recording != nil {
-		return errorf(ErrNotSupported, "a replay cannot be recorded in a graph")
+		return hinted(errorf(driver.CodeStreamCaptured, "the stream records a graph: a replay cannot be part of it"), "replay on another stream, or after the recording")
 	}
-	for _, u := range g.uses {
-		if u.buf.root.res != g.res && u.buf.Closed() {
-			e := u.buf.check().(*Error)
-			e.Detail = "the graph works on a buffer that is gone: " + e.Detail
-			return e
-		}
+	if err := g.checkUses(t.s.closings.Load()); err != nil {
+		return err
 	}
 	p, c, err := s.begin(t, driver.OpReplay)
 	if err != nil {
@@ -200,9 +294,28 @@ func (g *Graph) Replay(t *Thread, s *Stream) error {
 	}
 	c.Graph = g.h
 	for _, u := range g.uses {
-		u.buf.used(s.state, t.Site, u.write)
+		u.root.used(s.state, t.Site, u.write)
 	}
+	g.runs.used(s.state, t.Site, false) // close waits for it
 	return s.submit(t, p)
+}
+
+// checkUses fails where a buffer of the graph was closed. It looks at them only where something was
+// since the last time.
+func (g *Graph) checkUses(closings uint64) error {
+	g.merge()
+	if closings == g.open {
+		return nil
+	}
+	for _, u := range g.uses {
+		if u.buf.Closed() {
+			e := u.buf.check().(*Error)
+			e.Detail = "the graph works on a buffer that is gone: " + e.Detail
+			return e
+		}
+	}
+	g.open = closings
+	return nil
 }
 
 // Update gives the launch called name (see Nodes) new arguments, for replays that are queued later.
@@ -210,30 +323,37 @@ func (g *Graph) Update(t *Thread, name string, args []Arg) error {
 	if err := g.res.check(); err != nil {
 		return err
 	}
+	i, ok := g.names[name]
+	if !ok {
+		return g.noLaunchError(name)
+	}
+	n := &g.nodes[i]
+	v := variant{dev: n.bound.dev, caller: n.bound.caller}
+	if err := n.kernel.bind(g.ctx.deflt, t, args, &v); err != nil {
+		return err
+	}
+	if v != n.bound {
+		return errorf(ErrParamInvalid, "launch %q was recorded for other types", name)
+	}
+	words := n.kernel.pack(nil, args)
+	if err := t.call(g.ctx.h, func(driver.Driver) error { return t.s.drv.(driver.Capturer).UpdateGraph(g.h, i, words) }); err != nil {
+		return err
+	}
+	n.uses, g.stale = nil, true
+	for j, a := range args {
+		if a.Buffer != nil {
+			n.uses = append(n.uses, graphUse{a.Buffer.allocation(), a.Buffer.root, n.kernel.sig.Params[j].Dir != driver.DirIn})
+		}
+	}
+	return nil
+}
+
+func (g *Graph) noLaunchError(name string) error {
 	var names []string
 	for i := range g.nodes {
-		n := &g.nodes[i]
-		if n.kernel == nil {
-			continue
+		if g.nodes[i].kernel != nil {
+			names = append(names, g.nodes[i].name)
 		}
-		names = append(names, n.name)
-		if n.name != name {
-			continue
-		}
-		v := variant{dev: n.bound.dev, caller: n.bound.caller}
-		if err := n.kernel.bind(g.ctx.deflt, t, args, &v); err != nil {
-			return err
-		}
-		if v != n.bound {
-			return errorf(ErrParamInvalid, "launch %q was recorded for other types", name)
-		}
-		words := n.kernel.pack(nil, args)
-		for j, a := range args {
-			if a.Buffer != nil {
-				g.use(a.Buffer, n.kernel.sig.Params[j].Dir != driver.DirIn)
-			}
-		}
-		return t.call(g.ctx.h, func(driver.Driver) error { return t.s.drv.(driver.Capturer).UpdateGraph(g.h, i, words) })
 	}
 	return errorf(ErrParamInvalid, "the graph has no launch %q%s", name, Suggest(name, names))
 }
@@ -256,6 +376,9 @@ func (g *Graph) Nodes() []GraphNode {
 	return out
 }
 
+// dotText makes a text what stands between quotes in DOT.
+var dotText = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", "", "\x00", "")
+
 // SaveDOT writes the graph for Graphviz: a box a command, in a column a stream.
 func (g *Graph) SaveDOT(path string) error {
 	var b strings.Builder
@@ -265,7 +388,11 @@ func (g *Graph) SaveDOT(path string) error {
 		if n.name != "" {
 			label += " " + n.name
 		}
-		fmt.Fprintf(&b, "  n%d [label=\"%s\\nstream %d\\n%s\", group=s%d];\n", i+1, label, n.lane+1, g.res.session.Where(n.site), n.lane)
+		lines := []string{label, fmt.Sprintf("stream %d", n.lane+1)}
+		if at := g.res.session.Where(n.site); at != "" {
+			lines = append(lines, at)
+		}
+		fmt.Fprintf(&b, "  n%d [label=\"%s\", group=s%d];\n", i+1, dotText.Replace(strings.Join(lines, "\n")), n.lane)
 		for _, a := range n.after {
 			fmt.Fprintf(&b, "  n%d -> n%d;\n", a+1, i+1)
 		}
@@ -274,5 +401,5 @@ func (g *Graph) SaveDOT(path string) error {
 	return writeError(os.WriteFile(path, []byte(b.String()), 0o644))
 }
 
-// Close waits for replays under way and destroys the graph.
+// Close waits for replays that are queued or running and destroys the graph.
 func (g *Graph) Close(t *Thread) error { return g.res.close(t, "", false) }

@@ -39,11 +39,15 @@ func (m *memory) setLifetime() {
 // used notes that the next command of st touches b.
 func (b *Buffer) used(st *streamState, site Site, write bool) {
 	if g := st.recording; g != nil {
-		g.use(b, write)
+		g.rec.use(b, write)
 		return
 	}
+	b.root.used(st, site, write)
+}
+
+func (m *memory) used(st *streamState, site Site, write bool) {
 	ticket := st.queued + 1
-	uses := b.root.uses
+	uses := m.uses
 	for i := range uses {
 		if u := &uses[i]; u.st == st {
 			u.ticket = ticket
@@ -55,7 +59,7 @@ func (b *Buffer) used(st *streamState, site Site, write bool) {
 			return
 		}
 	}
-	b.root.note(st, ticket, site, write)
+	m.note(st, ticket, site, write)
 }
 
 func (m *memory) note(st *streamState, ticket uint64, site Site, write bool) {
@@ -82,6 +86,9 @@ func (m *memory) settle(t *Thread, writesOnly bool) error {
 		}
 		if last <= u.st.synced {
 			continue
+		}
+		if u.st.recording != nil {
+			return recordingError()
 		}
 		ticket := u.st.queued
 		u.st.pins.Add(1)

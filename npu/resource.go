@@ -116,7 +116,11 @@ func (r *resource) close(t *Thread, by string, force bool) error {
 	along := by != "" && by != "scope" && by != "session"
 	var errs []error
 	if !force && r.before != nil {
-		errs = append(errs, r.before(t))
+		err := r.before(t)
+		if errors.Is(err, driver.CodeStreamCaptured) || errors.Is(err, driver.CodeEventCaptured) {
+			return err // a recording needs it
+		}
+		errs = append(errs, err)
 	}
 	if !force && !along && (r.stream != nil || len(children) > 0) {
 		errs = append(errs, s.synchronizeAll(t, r, -1, true))
@@ -166,6 +170,7 @@ func (s *Session) forget(r *resource, at Site, by string) bool {
 		return false
 	}
 	r.closed, r.closedAt, r.closedBy = true, at, by
+	s.closings.Add(1)
 	s.live[r.kind]--
 	if p := r.parent; p != nil {
 		for i := len(p.children) - 1; i >= 0; i-- { // mostly the newest

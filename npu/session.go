@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"npulua/npu/internal/driver"
@@ -35,6 +36,8 @@ type Session struct {
 
 	exceptions exceptions
 	unwatch    func() bool // stops watching the context of Open
+
+	closings atomic.Uint64 // handles closed so far
 
 	mu       sync.Mutex
 	root     *resource

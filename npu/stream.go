@@ -136,6 +136,11 @@ func (s *Stream) begin(t *Thread, op driver.Op) (executor.Pending, *driver.Comma
 	if t.c.Inside() {
 		return executor.Pending{}, nil, insideError()
 	}
+	if g := s.state.recording; g != nil {
+		if err := g.rec.refused(); err != nil {
+			return executor.Pending{}, nil, err
+		}
+	}
 	p, c := t.c.Begin()
 	c.Op = op
 	c.Site = t.Site
@@ -165,12 +170,24 @@ func (s *Stream) note(t *Thread, p executor.Pending, n graphNode, after ...int) 
 	return nil
 }
 
-func (s *Stream) foreignWaitError(g *Graph) error {
-	if g == nil {
-		return hinted(errorf(driver.CodeCaptureImplicit, "a default stream cannot take part in the recording of a graph"), "use a stream made with create_stream")
+func implicitError() error {
+	return hinted(errorf(driver.CodeCaptureImplicit, "a default stream cannot take part in the recording of a graph"), "use a stream made with create_stream")
+}
+
+// meet refuses a wait of s for e where one of them is part of a recording that the other cannot join.
+func (s *Stream) meet(t *Thread, e *Event) error {
+	g, of := s.state.recording, e.mark.recording
+	switch {
+	case g == of:
+	case g != nil:
+		return g.spoil(t, hinted(errorf(driver.CodeCaptureDependency, "the event was not recorded in the graph that is being recorded"),
+			"record the event inside, or wait for it before the recording"))
+	case s.IsDefault():
+		return implicitError()
+	case s.ctx.dev != of.ctx.dev:
+		return errorf(ErrStreamContext, "the graph that is being recorded is of device %d, the stream of device %d", of.ctx.dev.id, s.ctx.dev.id)
 	}
-	return hinted(errorf(driver.CodeCaptureDependency, "the event was not recorded in the graph that is being recorded"),
-		"record the event inside, or wait for it before the recording")
+	return nil
 }
 
 // Fill queues a fill of buf with value, element by element. What value may be follows from the
@@ -226,17 +243,20 @@ func (s *Stream) Record(t *Thread, e *Event) error {
 	if e.ctx.dev != s.ctx.dev {
 		return errorf(ErrStreamContext, "the event is of device %d, the stream of device %d", e.ctx.dev.id, s.ctx.dev.id)
 	}
+	if e.mark.recording != nil && s.IsDefault() {
+		return implicitError()
+	}
 	p, c, err := s.begin(t, driver.OpRecord)
 	if err != nil {
 		return err
 	}
 	c.Event = e.h
 	if g := s.state.recording; g != nil {
-		e.recording, e.node = g, len(g.nodes)
-		g.events = append(g.events, e)
+		e.mark.recording, e.mark.node = g, len(g.nodes)
+		g.rec.events = append(g.rec.events, e)
 		return s.submit(t, p)
 	}
-	e.src, e.ticket, e.recording = s.state, s.state.queued+1, nil
+	e.src, e.ticket, e.mark.recording = s.state, s.state.queued+1, nil
 	return s.submit(t, p)
 }
 
@@ -246,19 +266,21 @@ func (s *Stream) Wait(t *Thread, e *Event) error {
 	if err := e.check(); err != nil {
 		return err
 	}
-	if g := s.state.recording; g != e.recording && (g != nil || s.IsDefault()) {
-		return s.foreignWaitError(g)
+	if s.state.recording != nil || e.mark.recording != nil {
+		if err := s.meet(t, e); err != nil {
+			return err
+		}
 	}
 	p, c, err := s.begin(t, driver.OpWait)
 	if err != nil {
 		return err
 	}
 	c.Event = e.h
-	if g := e.recording; g != nil {
+	if g := e.mark.recording; g != nil {
 		if s.state.recording == nil {
-			g.join(s.state)
+			g.join(s)
 		}
-		return s.note(t, p, graphNode{}, e.node)
+		return s.note(t, p, graphNode{}, e.mark.node)
 	}
 	if e.src != nil && e.src != s.state {
 		s.state.depend(e.src, e.ticket)
@@ -267,13 +289,28 @@ func (s *Stream) Wait(t *Thread, e *Event) error {
 }
 
 // Callback queues fn to run on the thread that created it, when s reaches it: at a call of t that
-// waits. Later work of s waits for fn. fn must not make NPU calls. Its error is a fault of s.
+// waits. Later work of s waits for fn. fn must not make NPU calls. Its error is a fault of s. Recorded in
+// a graph, fn may touch the host buffers that replays use where nothing runs beside it: in a graph of one
+// stream with replays on one stream.
 func (s *Stream) Callback(t *Thread, fn func() error) error {
 	p, c, err := s.begin(t, driver.OpHostFunc)
 	if err != nil {
 		return err
 	}
 	e, caller, st, ticket := t.s.exec, t.c, s.state, s.state.queued
+	if g := st.recording; g != nil {
+		runs := g.runs
+		c.Func = func() error {
+			return e.Upcall(caller, func() error {
+				if st := runs.alone(); st != nil {
+					st.held = true
+					defer func() { st.held = false }()
+				}
+				return fn()
+			})
+		}
+		return s.submit(t, p)
+	}
 	c.Func = func() error {
 		return e.Upcall(caller, func() error {
 			st.known(ticket) // all before it is done

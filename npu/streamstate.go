@@ -1,6 +1,7 @@
 package npu
 
 import (
+	"errors"
 	"sync/atomic"
 	"weak"
 
@@ -56,6 +57,9 @@ func (st *streamState) look(d driver.Driver) (done, gone bool) {
 		return false, true
 	}
 	done, err := d.QueryStream(st.h)
+	if errors.Is(err, driver.CodeStreamCaptured) {
+		return false, false // what was queued before the recording may not be done
+	}
 	return done, err != nil
 }
 

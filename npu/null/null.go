@@ -10,22 +10,27 @@ import (
 	"npulua/npu/internal/driver"
 )
 
-// Driver implements driver.Driver, Prober and Loader.
+// Driver implements driver.Driver, Prober, Loader and Capturer.
 type Driver struct {
 	next    uintptr
 	current driver.Context
 	host    map[driver.Ptr][]byte
+
+	graphs    map[driver.Graph][]func() error // their host functions
+	capturing bool
+	recorded  []func() error
 }
 
 var (
-	_ driver.Driver = (*Driver)(nil)
-	_ driver.Prober = (*Driver)(nil)
-	_ driver.Loader = (*Driver)(nil)
+	_ driver.Driver   = (*Driver)(nil)
+	_ driver.Prober   = (*Driver)(nil)
+	_ driver.Loader   = (*Driver)(nil)
+	_ driver.Capturer = (*Driver)(nil)
 )
 
 // Open makes the driver.
 func Open() *Driver {
-	return &Driver{next: 0x1000, host: make(map[driver.Ptr][]byte)}
+	return &Driver{next: 0x1000, host: make(map[driver.Ptr][]byte), graphs: make(map[driver.Graph][]func() error)}
 }
 
 func (d *Driver) handle() uintptr {
@@ -71,8 +76,13 @@ func (d *Driver) Memcpy(_ driver.Ptr, _ int64, _ driver.Ptr, _ int64, _ driver.C
 
 // Enqueue implements driver.Driver. Host functions run: a script may wait for what they do.
 func (d *Driver) Enqueue(c *driver.Command) error {
-	if c.Op == driver.OpHostFunc {
+	switch {
+	case c.Op == driver.OpHostFunc && d.capturing:
+		d.recorded = append(d.recorded, c.Func)
+	case c.Op == driver.OpHostFunc:
 		return c.Func()
+	case c.Op == driver.OpReplay:
+		return d.replay(c.Graph)
 	}
 	return nil
 }

@@ -65,6 +65,9 @@ func (d *Driver) DestroyEvent(h driver.Event) error {
 	if err != nil {
 		return err
 	}
+	if e.captured != nil {
+		return eventCaptured(call)
+	}
 	d.host(costQuery)
 	e.dev.events--
 	delete(d.events, h)

@@ -13,8 +13,11 @@ type graph struct {
 	origin  *stream
 	lanes   []*stream // streams that took part, the origin first; a lane is an index into it
 	nodes   []node    // in order of recording
+	shared  bool      // a replay may hold nodes: changes need a copy
 	invalid *driver.Error
-	running int // replays queued or running
+	running int       // replays queued or running
+	active  bool      // one of them runs
+	waiting []*stream // whose first command is a replay that waits for its end
 }
 
 // node is one recorded command.
@@ -25,6 +28,8 @@ type node struct {
 	// a wait is for.
 	after []int
 	wait  int // record that an OpWait is for; -1: none
+	// kernel is that of a launch: replays run it also where it was unloaded since.
+	kernel *loadedKernel
 }
 
 // capture is the part that a stream has in a graph being recorded.
@@ -82,9 +87,11 @@ func (d *Driver) record(call string, s *stream, c *driver.Command) error {
 	if cp.last >= 0 {
 		n.after = append(n.after, cp.last)
 	}
-	err := d.recordable(call, s, &n)
+	spoils, err := d.recordable(call, s, &n)
 	if err != nil {
-		g.invalid, _ = err.(*driver.Error)
+		if spoils {
+			g.invalid, _ = err.(*driver.Error)
+		}
 		return err
 	}
 	d.host(submitCost(c))
@@ -96,51 +103,65 @@ func (d *Driver) record(call string, s *stream, c *driver.Command) error {
 	return nil
 }
 
-// recordable checks a command and finds what a wait is for.
-func (d *Driver) recordable(call string, s *stream, n *node) error {
+// recordable checks a command and finds what a wait is for. spoils says whether a refusal ends the
+// capture: only where the command got as far as the graph.
+func (d *Driver) recordable(call string, s *stream, n *node) (spoils bool, err error) {
 	switch c := &n.cmd; c.Op {
 	case driver.OpWait:
 		e, err := d.event(call, c.Event)
 		if err != nil {
-			return err
+			return true, err
 		}
 		if e.captured == nil || e.captured.g != s.capture.g {
-			return driver.Errorf(driver.CodeCaptureDependency, call, "the event was not recorded in this capture")
+			return true, driver.Errorf(driver.CodeCaptureDependency, call, "the event was not recorded in this capture")
 		}
 		n.wait = e.captured.node
 		n.after = append(n.after, n.wait)
-		return nil
-	case driver.OpResetEvent, driver.OpReplay:
-		return driver.Errorf(driver.CodeNotSupported, call, "%v cannot be recorded in a graph", c.Op)
+		return false, nil
+	case driver.OpResetEvent:
+		return true, driver.Errorf(driver.CodeNotSupported, call, "%v cannot be recorded in a graph", c.Op)
+	case driver.OpReplay:
+		return false, captured(call, s)
 	}
 	t := d.newTask()
 	defer d.recycle(t)
 	t.cmd, t.s = n.cmd, s
 	if n.cmd.Op == driver.OpCopy {
 		if _, err := d.planQueued(t, call); err != nil {
-			return err
+			return true, err
 		}
 		if t.transfer.dst.pageable() || t.transfer.src.pageable() {
-			return driver.Errorf(driver.CodeCaptureMode, call, "a copy with pageable host memory cannot be recorded in a graph")
+			return false, driver.Errorf(driver.CodeCaptureAsync, call, "a copy with pageable host memory cannot be recorded in a graph")
 		}
-		return nil
-	}
-	_, err := d.prepare(t, call)
-	return err
-}
-
-// draw takes s into the capture of an event that it is about to wait for. It reports whether there is
-// such a capture.
-func (d *Driver) draw(call string, s *stream, h driver.Event) (bool, error) {
-	e := d.events[h]
-	if e == nil || e.captured == nil {
 		return false, nil
 	}
-	if s.h == 0 {
-		return false, driver.Errorf(driver.CodeCaptureImplicit, call, "a default stream cannot take part in a capture")
+	_, err = d.prepare(t, call)
+	n.kernel = t.kernel
+	return true, err
+}
+
+// meetCapture looks at a command of s, which records nothing. A wait for an event that was recorded in
+// a capture takes s into it; a record makes it an ordinary event again.
+func (d *Driver) meetCapture(call string, s *stream, c *driver.Command) error {
+	if c.Op != driver.OpWait && c.Op != driver.OpRecord {
+		return nil
 	}
-	d.join(e.captured.g, s)
-	return true, nil
+	e := d.events[c.Event]
+	if e == nil || e.captured == nil {
+		return nil
+	}
+	g := e.captured.g
+	switch {
+	case s.h == 0:
+		return driver.Errorf(driver.CodeCaptureImplicit, call, "a default stream cannot take part in a capture")
+	case c.Op == driver.OpRecord:
+		e.captured = nil
+	case s.ctx.dev != g.ctx.dev:
+		return driver.Errorf(driver.CodeStreamContext, call, "the capture is of device %d, the stream of device %d", g.ctx.dev.id, s.ctx.dev.id)
+	default:
+		d.join(g, s)
+	}
+	return nil
 }
 
 // EndCapture implements driver.Capturer.
@@ -220,7 +241,10 @@ func (d *Driver) UpdateGraph(h driver.Graph, i int, args []uint64) error {
 		return driver.Errorf(driver.CodeRtParamInvalid, call, "%d argument words, the launch has %d", len(args), len(g.nodes[i].cmd.Args))
 	}
 	d.host(costSubmit)
-	g.nodes[i].cmd.Args = slices.Clone(args) // replays under way keep the old ones
+	if g.shared {
+		g.nodes, g.shared = slices.Clone(g.nodes), false
+	}
+	g.nodes[i].cmd.Args = slices.Clone(args)
 	return nil
 }
 
@@ -248,7 +272,8 @@ func (d *Driver) prepareReplay(t *task, call string) (bool, error) {
 		return false, driver.Errorf(driver.CodeRtParamInvalid, call, "the graph is of device %d, the stream of device %d", g.ctx.dev.id, t.s.ctx.dev.id)
 	}
 	g.running++
-	t.graph = g
+	g.shared = true
+	t.graph, t.nodes = g, g.nodes
 	return true, nil
 }
 
@@ -260,11 +285,17 @@ type replay struct {
 }
 
 // startReplay lets the commands of the graph run, on streams of its own that stand for those that
-// took part in the capture.
+// took part in the capture. Replays of one graph run one after the other, on whichever streams.
 func (d *Driver) startReplay(t *task) {
 	g := t.graph
+	if g.active {
+		t.s.blocked = true
+		g.waiting = append(g.waiting, t.s)
+		return
+	}
+	g.active = true
 	t.s.running = true
-	r := &replay{t: t, left: len(g.nodes)}
+	r := &replay{t: t, left: len(t.nodes)}
 	if r.left == 0 {
 		d.schedule(t, deviceEvent)
 		return
@@ -273,9 +304,11 @@ func (d *Driver) startReplay(t *task) {
 	for i, s := range g.lanes {
 		lanes[i] = &stream{h: s.h, id: s.id, ctx: t.s.ctx, priority: s.priority}
 	}
-	records := make([]*record, len(g.nodes))
-	for i := range g.nodes {
-		n := &g.nodes[i]
+	defer func(current *context) { d.thread.ctx = current }(d.thread.ctx) // copies are planned in a context
+	d.thread.ctx = t.s.ctx
+	records := make([]*record, len(t.nodes))
+	for i := range t.nodes {
+		n := &t.nodes[i]
 		s := lanes[n.lane]
 		nt := d.newTask()
 		nt.cmd = n.cmd
@@ -288,6 +321,8 @@ func (d *Driver) startReplay(t *task) {
 			nt.rec = records[i]
 		case driver.OpWait:
 			nt.rec = records[n.wait]
+		case driver.OpLaunch:
+			nt.kernel = n.kernel
 		default:
 			if _, err := d.prepare(nt, n.cmd.Op.Call()); err != nil {
 				nt.fault = err // memory that is gone since, say
@@ -298,6 +333,18 @@ func (d *Driver) startReplay(t *task) {
 		s.push(nt)
 	}
 	for _, s := range lanes {
+		d.pump(s)
+	}
+}
+
+// ran notes that a replay of g has ended, and starts the one that waits for that.
+func (d *Driver) ran(g *graph) {
+	g.running--
+	g.active = false
+	if len(g.waiting) > 0 {
+		s := g.waiting[0]
+		g.waiting = slices.Delete(g.waiting, 0, 1)
+		s.blocked = false
 		d.pump(s)
 	}
 }

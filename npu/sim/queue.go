@@ -22,6 +22,7 @@ type task struct {
 	launch   *launch  // of a launch; kept when the task is used again
 	kernel   *loadedKernel
 	graph    *graph  // of a replay
+	nodes    []node  // of a replay: those of its graph when it was queued
 	replay   *replay // that the command is part of
 	fault    error   // found when the work was planned; raised when it is done
 
@@ -54,8 +55,8 @@ func (d *Driver) Enqueue(c *driver.Command) error {
 	if err != nil {
 		return err
 	}
-	if c.Op == driver.OpWait && s.capture == nil {
-		if _, err := d.draw(call, s, c.Event); err != nil {
+	if s.capture == nil && d.capturing > 0 {
+		if err := d.meetCapture(call, s, c); err != nil {
 			return err
 		}
 	}
@@ -271,10 +272,11 @@ func (d *Driver) finishTask(t *task) {
 	if t.cmd.Op == driver.OpRecord {
 		d.complete(t.rec)
 	}
-	if t.graph != nil {
-		t.graph.running--
-	}
+	g := t.graph
 	d.recycle(t)
+	if g != nil {
+		d.ran(g)
+	}
 	d.pump(s)
 }
 
@@ -398,6 +400,8 @@ func (d *Driver) unblock(t *task) {
 	case t.cores != nil:
 		t.cores.queue[t.s.priority].remove(t)
 		d.startCores(t.cores)
+	case t.graph != nil:
+		t.graph.waiting = slices.DeleteFunc(t.graph.waiting, func(x *stream) bool { return x == t.s })
 	case t.rec != nil:
 		t.rec.waiters = slices.DeleteFunc(t.rec.waiters, func(x *stream) bool { return x == t.s })
 	}

@@ -39,6 +39,7 @@ var sections = []struct {
 }{
 	{"start", startUp},
 	{"sim", simulated},
+	{"graph", graphs},
 	{"python", python},
 	{"executor", executor},
 	{"allocations", allocations},

@@ -172,8 +172,10 @@ type Loader interface {
 // (OpReplay). A stream that captures records what is enqueued on it instead of running it. A wait in
 // another stream for an event recorded there draws that stream into the capture; it must be joined
 // back by an event before the end. Queries and waits of the host on such streams are refused with
-// CodeStreamCaptured, on their events with CodeEventCaptured, and blocking copies with
-// CodeCaptureMode, all without harm; a command that cannot be recorded spoils the capture.
+// CodeStreamCaptured, on their events with CodeEventCaptured, replays with CodeStreamCaptured, blocking
+// copies with CodeCaptureMode, queued ones with pageable memory with CodeCaptureAsync and a default
+// stream that meets their events with CodeCaptureImplicit, all without harm; a command that cannot be
+// recorded spoils the capture. Replays of one graph run one after the other.
 type Capturer interface {
 	// BeginCapture starts a capture with s as its origin: CodeCaptureImplicit for a default stream,
 	// CodeStreamCaptured for one that captures already.
@@ -182,7 +184,8 @@ type Capturer interface {
 	// nothing, CodeCaptureUnmatched for one that is not the origin. CodeStreamUnjoined and
 	// CodeCaptureInvalid end it too, without a graph.
 	EndCapture(s Stream) (Graph, error)
-	// UpdateGraph gives the launch that was recorded as command node (from 0) new arguments.
+	// UpdateGraph gives the launch that was recorded as command node (from 0) new arguments, for
+	// replays that are enqueued later.
 	UpdateGraph(g Graph, node int, args []uint64) error
 	// DestroyGraph forgets g: CodeGraphRunning while a replay is queued or running.
 	DestroyGraph(g Graph) error

@@ -41,6 +41,7 @@ const (
 	CodeCaptureUnmatched  Code = 107036
 	CodeTaskAbort         Code = 107035
 	CodeGraphRunning      Code = 107037
+	CodeCaptureAsync      Code = 107041
 	CodePeerFlags         Code = 200006
 	CodeNotSupported      Code = 207000
 	CodeMemoryAllocation  Code = 207001

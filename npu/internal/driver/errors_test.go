@@ -51,6 +51,7 @@ var codeNames = map[string]struct {
 	"CodeCaptureImplicit":   {CodeCaptureImplicit, "ACL_ERROR_RT_STREAM_CAPTURE_IMPLICIT"},
 	"CodeCaptureConflict":   {CodeCaptureConflict, "ACL_ERROR_STREAM_CAPTURE_CONFLICT"},
 	"CodeCaptureUnmatched":  {CodeCaptureUnmatched, "ACL_ERROR_RT_STREAM_CAPTURE_UNMATCHED"},
+	"CodeCaptureAsync":      {CodeCaptureAsync, "ACL_ERROR_RT_CAPTURE_MODE_BLOCK_ASYNC"},
 	"CodeGraphRunning":      {CodeGraphRunning, "ACL_ERROR_RT_MODEL_RUNNING"},
 	"CodeCaptureInvalid":    {CodeCaptureInvalid, "ACL_ERROR_RT_STREAM_CAPTURE_INVALIDATED"},
 	"CodeInternalError":     {CodeInternalError, "ACL_ERROR_INTERNAL_ERROR"},

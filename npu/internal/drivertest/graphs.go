@@ -1,6 +1,8 @@
 package drivertest
 
 import (
+	"time"
+
 	"npulua/npu/internal/driver"
 	"npulua/npu/internal/dtype"
 )
@@ -82,6 +84,37 @@ func graphCases() []testCase {
 			t.want(driver.CodeCaptureInvalid, err, "EndCapture")
 			t.sync(s) // an ordinary stream again
 		}},
+		{"capturing stream: a replay: 107027; a copy with pageable memory: 107041; the capture is intact", needs, func(t *tester) {
+			g := t.captured(t.stream(), func() {})
+			p := t.filled(64, 1)
+			s := t.capturing()
+			t.want(driver.CodeStreamCaptured, t.issue(driver.Command{Op: driver.OpReplay, Stream: s, Graph: g}), "replay")
+			h, _ := t.plain(64)
+			t.want(driver.CodeCaptureAsync, t.issue(driver.Command{Op: driver.OpCopy, Stream: s, Dst: p, Src: h, Size: 64, Kind: driver.HostToDevice}), "copy")
+			t.end(s)
+		}},
+		{"captured event: destroy: 107028, and the capture is intact", needs, func(t *tester) {
+			s, e := t.capturing(), t.event(driver.EventSync)
+			t.record(s, e)
+			t.want(driver.CodeEventCaptured, t.DestroyEvent(e), "DestroyEvent")
+			t.end(s)
+		}},
+		{"captured event: record, wait on a default stream: 107031, and the capture is intact", needs, func(t *tester) {
+			s, e := t.capturing(), t.event(driver.EventSync)
+			t.record(s, e)
+			t.want(driver.CodeCaptureImplicit, t.issue(driver.Command{Op: driver.OpRecord, Event: e}), "record")
+			t.want(driver.CodeCaptureImplicit, t.issue(driver.Command{Op: driver.OpWait, Event: e}), "wait")
+			t.end(s)
+		}},
+		{"captured event: recorded again outside it is an ordinary one", needs, func(t *tester) {
+			s, other, e := t.capturing(), t.stream(), t.event(driver.EventSync)
+			t.record(s, e)
+			t.record(other, e)
+			t.must(t.SynchronizeEvent(e, forever), "SynchronizeEvent")
+			t.wait(other, e)
+			t.sync(other)
+			t.end(s)
+		}},
 		{"EndCapture of a stream that captures nothing: 107029", needs, func(t *tester) {
 			_, err := t.graphs.EndCapture(t.stream())
 			t.want(driver.CodeStreamNotCaptured, err, "EndCapture")
@@ -129,6 +162,57 @@ func graphCases() []testCase {
 			t.wantBytes(y, want, "sum")
 			t.want(driver.CodeRtParamInvalid, t.graphs.UpdateGraph(g, 1, c.Args), "UpdateGraph of no command")
 			t.want(driver.CodeRtParamInvalid, t.graphs.UpdateGraph(g, 0, c.Args[1:]), "UpdateGraph with too few words")
+		}},
+		{"UpdateGraph while a replay is queued: that one keeps its arguments", needs | loader, func(t *tester) {
+			s := t.stream()
+			y, a, b, want := t.sum(4)
+			t.kernel("spin", dtype.Float64)
+			g := t.captured(s, func() { t.enqueue(t.vectorAdd(s, y, a, b, 16, 4, 1)) })
+			t.spin(s, pause)
+			t.replay(s, g)
+			t.must(t.graphs.UpdateGraph(g, 0, t.vectorAdd(s, y, a, a, 16, 4, 1).Args), "UpdateGraph")
+			t.sync(s)
+			t.wantBytes(y, want, "sum")
+		}},
+		{"replays of one graph on two streams: one after the other", needs | loader | clock, func(t *tester) {
+			s, other := t.stream(), t.stream()
+			t.kernel("spin", dtype.Float64)
+			g := t.captured(s, func() { t.spin(s, pause) })
+			run := func(streams ...driver.Stream) time.Duration {
+				return t.took(func() {
+					for _, s := range streams {
+						t.replay(s, g)
+					}
+					t.sync(s)
+					t.sync(other)
+				})
+			}
+			if one, two := run(s), run(s, other); two < one+pause*9/10 {
+				t.Errorf("one replay took %v, two on two streams %v", one, two)
+			}
+		}},
+		{"a replay that waits for another is dropped with its stream", needs | loader, func(t *tester) {
+			s, other := t.stream(), t.stream()
+			t.kernel("spin", dtype.Float64)
+			g := t.captured(s, func() { t.spin(s, pause) })
+			t.replay(s, g)
+			t.replay(other, g)
+			t.must(t.DestroyStream(other, true), "DestroyStream")
+			t.sync(s)
+			t.must(t.graphs.DestroyGraph(g), "DestroyGraph")
+		}},
+		{"a replay runs kernels that were unloaded after the capture", needs | loader, func(t *tester) {
+			s := t.stream()
+			ran := false
+			k := t.hostKernel(func(*driver.HostLaunch) error { ran = true; return nil })
+			y, x := t.malloc(64), t.filled(64, 1)
+			g := t.captured(s, func() { t.enqueue(hostLaunch(s, k, 1, y, x)) })
+			t.replay(s, g)
+			t.must(t.loader.UnloadKernel(k), "UnloadKernel")
+			t.sync(s)
+			if !ran {
+				t.Error("the kernel did not run")
+			}
 		}},
 		{"DestroyGraph while a replay is queued: 107037; destroyed graph: 107017", needs | loader, func(t *tester) {
 			s := t.stream()

@@ -149,8 +149,8 @@ func (d *Driver) Advance(limit time.Duration) bool {
 	return true
 }
 
-// Progress implements driver.Clock.
-func (d *Driver) Progress() uint64 { return d.progress }
+// Changes implements driver.Clock.
+func (d *Driver) Changes() uint64 { return d.progress }
 
 // Untimed implements driver.Clock.
 func (d *Driver) Untimed(fn func()) {

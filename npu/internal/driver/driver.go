@@ -140,9 +140,9 @@ type Clock interface {
 	// limit (negative: no limit). Otherwise it moves time to limit, where that lies ahead, and
 	// reports false.
 	Advance(limit time.Duration) bool
-	// Progress changes whenever a wait that was not over may be: a stream or a record is done, or a
+	// Changes counts up whenever a wait that was not over may be: a stream or a record is done, or a
 	// stream or event is gone.
-	Progress() uint64
+	Changes() uint64
 	// Untimed calls fn, in which host calls take no time.
 	Untimed(fn func())
 }

@@ -149,7 +149,7 @@ func (e *Executor) begin(t *Target) {
 func (e *Executor) settle() bool {
 	progress := true
 	if e.clock != nil {
-		n := e.clock.Progress()
+		n := e.clock.Changes()
 		progress = n != e.progress
 		e.progress = n
 	}

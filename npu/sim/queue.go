@@ -23,6 +23,7 @@ type task struct {
 	kernel   *loadedKernel
 	graph    *graph  // of a replay
 	replay   *replay // that the command is part of
+	cut      bool    // a replay of which commands were dropped
 	fault    error   // found when the work was planned; raised when it is done
 
 	dur, start, end time.Duration
@@ -66,6 +67,7 @@ func (d *Driver) Enqueue(c *driver.Command) error {
 		return driver.CodeQueueFull
 	}
 	if s.ctx.stopped != nil {
+		d.overAtOnce(s, c, driver.CommandSkipped, driver.OK)
 		return s.ctx.stopped
 	}
 	t := d.newTask()
@@ -76,6 +78,7 @@ func (d *Driver) Enqueue(c *driver.Command) error {
 	queue, err := d.prepare(t, call)
 	if err != nil || !queue {
 		d.recycle(t)
+		d.noQueue(s, c, err)
 		return err
 	}
 	d.host(submitCost(c))
@@ -122,7 +125,7 @@ func (d *Driver) prepare(t *task, call string) (queue bool, err error) {
 		if e.dev != s.ctx.dev {
 			return false, driver.Errorf(driver.CodeRtParamInvalid, call, "the event is of device %d, the stream of device %d", e.dev.id, s.ctx.dev.id)
 		}
-		t.rec = &record{s: s}
+		t.rec = &record{s: s, site: c.Site}
 		return true, nil
 	case driver.OpWait:
 		return d.prepareWait(t, call)
@@ -256,8 +259,11 @@ func (d *Driver) finishTask(t *task) {
 		defer d.replayed(r, d.numbered(t, err))
 	} else if err != nil {
 		d.setFault(s, t, err)
-	} else if s.fault != nil {
-		s.fault.Affect(t.cmd.Site)
+	} else {
+		s.over(t, t.outcome(), nil)
+		if s.fault != nil {
+			s.fault.Affect(t.cmd.Site)
+		}
 	}
 	if t.engine != nil {
 		d.releaseEngine(t.engine)
@@ -313,6 +319,7 @@ func (o operand) freed() bool { return o.block != nil && o.block.freed }
 // failure it ends everything.
 func (d *Driver) setFault(s *stream, t *task, err error) {
 	f := d.numbered(t, err)
+	s.over(t, driver.CommandFailed, f)
 	if s.fault == nil {
 		s.fault = f
 	} else {
@@ -378,8 +385,11 @@ func (d *Driver) dropQueued(s *stream) {
 		if t.graph != nil {
 			t.graph.running--
 		}
-		if t.replay != nil {
-			d.replayed(t.replay, nil)
+		if r := t.replay; r != nil {
+			r.t.cut = true
+			d.replayed(r, nil)
+		} else {
+			s.over(t, driver.CommandSkipped, nil)
 		}
 		d.recycle(t)
 		t = next

@@ -108,14 +108,15 @@ type Site uint32
 // Error is a failure with everything a user needs. Only Code is always set.
 type Error struct {
 	Code     Code
-	Call     string // vendor function, "aclrtMalloc"
-	Op       string // script name of the call that raised it, "alloc"
-	Detail   string // what was got, wanted or exceeded; lower case, no full stop
-	Hint     string // what to do; "" means the hint of Code
-	Site     Site   // where the failing command was issued, when that was an earlier call
-	Cause    error  // what made it happen, where that was an error of its own: of a host function
-	Fault    uint64 // number of the fault in this process, the same wherever it is told; 0: no fault of queued work
-	Affected []Site // later commands of the same stream that ran after the failure, at most MaxAffected
+	Call     string   // vendor function, "aclrtMalloc"
+	Op       string   // script name of the call that raised it, "alloc"
+	Detail   string   // what was got, wanted or exceeded; lower case, no full stop
+	Hint     string   // what to do; "" means the hint of Code
+	Site     Site     // where the failing command was issued, when that was an earlier call
+	Cause    error    // what made it happen, where that was an error of its own: of a host function
+	Fault    uint64   // number of the fault in this process, the same wherever it is told; 0: no fault of queued work
+	Affected []Site   // later commands of the same stream that ran after the failure, at most MaxAffected
+	Report   []string // of a wait that timed out: a line for each stream that has work left, for people
 }
 
 // MaxAffected bounds Error.Affected.
@@ -133,7 +134,7 @@ func Errorf(code Code, call, format string, args ...any) *Error {
 	return &Error{Code: code, Call: call, Detail: fmt.Sprintf(format, args...)}
 }
 
-// Error is one line without position: "npu: alloc: detail [code NAME]".
+// Error is one line without position or report: "npu: alloc: detail [code NAME]".
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString("npu: ")

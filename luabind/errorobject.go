@@ -56,6 +56,13 @@ func (in *Interp) errorObject(e *npu.Error, op, here string) *lua.LTable {
 		}
 		t.RawSetString("affected", list)
 	}
+	if len(e.Report) > 0 {
+		list := in.L.NewTable()
+		for _, line := range e.Report {
+			list.Append(lua.LString(line))
+		}
+		t.RawSetString("report", list)
+	}
 	var script *scriptError
 	if errors.As(e.Cause, &script) {
 		t.RawSetString("cause", script.value)
@@ -103,6 +110,9 @@ func errorText(t *lua.LTable) string {
 		var lines []string
 		list.ForEach(func(_, v lua.LValue) { lines = append(lines, v.String()) })
 		b.WriteString("\n  affected, because it ran after: " + strings.Join(lines, ", "))
+	}
+	if list, ok := t.RawGetString("report").(*lua.LTable); ok {
+		list.ForEach(func(_, v lua.LValue) { b.WriteString("\n  " + v.String()) })
 	}
 	if hint := get("hint"); hint != "" {
 		b.WriteString("\n  hint: " + hint)

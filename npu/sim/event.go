@@ -20,7 +20,6 @@ type event struct {
 type record struct {
 	s       *stream
 	done    bool
-	site    driver.Site // of its command
 	at      time.Duration
 	waiters []*stream // streams whose first command waits for it
 }

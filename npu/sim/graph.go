@@ -284,7 +284,7 @@ func (d *Driver) startReplay(t *task) {
 		nt.s, nt.replay = s, r
 		switch n.cmd.Op {
 		case driver.OpRecord:
-			records[i] = &record{s: s, site: n.cmd.Site}
+			records[i] = &record{s: s}
 			nt.rec = records[i]
 		case driver.OpWait:
 			nt.rec = records[n.wait]

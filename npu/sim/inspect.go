@@ -57,16 +57,19 @@ func (p *past) at(i uint64) (info driver.CommandInfo, seq uint64) {
 	return info, c.seq
 }
 
-// over notes that t is: f says why it failed, where it did.
-func (s *stream) over(t *task, state driver.CommandState, f *driver.Error) {
+// over notes that t is, where it did not fail.
+func (s *stream) over(t *task, state driver.CommandState) {
 	r, i := s.past.add()
 	r.commands[i] = pastCommand{t.seq, t.cmd.Site, t.cmd.Op, state}
 	if t.kernel != nil {
 		r.names[i] = t.kernel.name
 	}
-	if f != nil {
-		r.faults[i] = pastFault{f.Fault, f.Code}
-	}
+}
+
+// failed notes that t is, and why.
+func (s *stream) failed(t *task, f *driver.Error) {
+	s.over(t, driver.CommandFailed)
+	s.past.ring.faults[(s.past.n-1)%driver.MaxCommandsOver] = pastFault{f.Fault, f.Code}
 }
 
 // outcome is the state of a command that came to its end without a fault.
@@ -171,11 +174,21 @@ func (t *task) hold() driver.Hold {
 		h.Context, h.Stream = x.s.ctx.h, x.s.h
 		return h
 	case t.cores != nil:
-		return driver.Hold{Kind: driver.HoldCores, Name: t.s.ctx.dev.coresName(t.cores), Want: t.ncores, Free: t.cores.free}
+		return driver.Hold{Kind: driver.HoldCores, Name: t.s.ctx.dev.coresName(t.cores), Want: int(t.ncores), Free: t.cores.free}
 	case t.rec != nil:
-		return driver.Hold{Kind: driver.HoldRecord, Context: t.rec.s.ctx.h, Stream: t.rec.s.h, Site: t.rec.site}
+		return driver.Hold{Kind: driver.HoldRecord, Context: t.rec.s.ctx.h, Stream: t.rec.s.h, Site: t.rec.site()}
 	}
 	return driver.Hold{}
+}
+
+// site is the place of r's command, which is in its stream's queue as long as r is not done.
+func (r *record) site() driver.Site {
+	for t := r.s.head; t != nil; t = t.next {
+		if t.rec == r && t.cmd.Op == driver.OpRecord {
+			return t.cmd.Site
+		}
+	}
+	return 0
 }
 
 // engineName says what the engine that t needs does.

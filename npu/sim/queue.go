@@ -23,13 +23,13 @@ type task struct {
 	kernel   *loadedKernel
 	graph    *graph  // of a replay
 	replay   *replay // that the command is part of
-	cut      bool    // a replay of which commands were dropped
 	fault    error   // found when the work was planned; raised when it is done
 
 	dur, start, end time.Duration
 	engine          *engine
 	cores           *cores
-	ncores          int
+	ncores          int32
+	cut             bool  // a replay of which commands were dropped
 	queued          *task // in the queue of an engine
 }
 
@@ -125,7 +125,7 @@ func (d *Driver) prepare(t *task, call string) (queue bool, err error) {
 		if e.dev != s.ctx.dev {
 			return false, driver.Errorf(driver.CodeRtParamInvalid, call, "the event is of device %d, the stream of device %d", e.dev.id, s.ctx.dev.id)
 		}
-		t.rec = &record{s: s, site: c.Site}
+		t.rec = &record{s: s}
 		return true, nil
 	case driver.OpWait:
 		return d.prepareWait(t, call)
@@ -260,7 +260,7 @@ func (d *Driver) finishTask(t *task) {
 	} else if err != nil {
 		d.setFault(s, t, err)
 	} else {
-		s.over(t, t.outcome(), nil)
+		s.over(t, t.outcome())
 		if s.fault != nil {
 			s.fault.Affect(t.cmd.Site)
 		}
@@ -319,7 +319,7 @@ func (o operand) freed() bool { return o.block != nil && o.block.freed }
 // failure it ends everything.
 func (d *Driver) setFault(s *stream, t *task, err error) {
 	f := d.numbered(t, err)
-	s.over(t, driver.CommandFailed, f)
+	s.failed(t, f)
 	if s.fault == nil {
 		s.fault = f
 	} else {
@@ -389,7 +389,7 @@ func (d *Driver) dropQueued(s *stream) {
 			r.t.cut = true
 			d.replayed(r, nil)
 		} else {
-			s.over(t, driver.CommandSkipped, nil)
+			s.over(t, driver.CommandSkipped)
 		}
 		d.recycle(t)
 		t = next

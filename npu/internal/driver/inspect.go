@@ -12,7 +12,7 @@ type Inspector interface {
 	// stream. CodeInvalidHandle for a stream that is not live, CodeStreamContext for one of another
 	// context. Needs a context. The result is the caller's.
 	Commands(s Stream) ([]CommandInfo, error)
-	// Progress is Commands in short, at the same cost however long the queue is.
+	// Progress is Commands in short, without making the list.
 	Progress(s Stream) (Progress, error)
 }
 

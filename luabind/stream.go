@@ -1,8 +1,6 @@
 package luabind
 
 import (
-	"fmt"
-
 	lua "github.com/yuin/gopher-lua"
 
 	"npulua/npu"
@@ -21,8 +19,9 @@ var streamClass = &class[*npu.Stream]{
 		{"wait", doc{"(event)", "", "Queues a wait: later work of the stream starts after what the event stands for now. The event may be of another stream, context or device. One that was never recorded is no wait.", "", `s2:wait(e)`}, nil, streamWait},
 		{"callback", doc{"(fn)", "", "Queues a call of `fn()` on the host, at the next waiting call after the stream has come to it; later work of the stream waits for it. `fn` may touch host buffers, but make no NPU calls. An error in it is a fault of the stream.", "", `s:callback(function() print("half way") end)`}, nil, streamCallback},
 		{"capture", doc{"(fn)", "graph", "Records what `fn()` queues on the stream, and on streams that it draws in by events, as a graph instead of running it. A wait in another stream for an event recorded in this one draws that stream in; it must be joined back by an event before `fn` ends. Waits and blocking copies are refused inside.", "107025 for a stream that is not joined back; 107027, 107028, 107030 for waiting inside; 107024 for an event from outside; 107031 for a default stream; an error of fn, unchanged", `local g = s:capture(function() s:launch(k, 8, y, x, n) end)`}, nil, streamCapture},
-		{"synchronize", doc{"([timeout])", "", "Waits until all work queued so far is done. `timeout` in seconds: 0 asks without waiting, left out it waits for ever.", "507046 when the timeout is over (the work goes on); the first fault of the work, once", `s:synchronize()`}, nil, synchronize[*npu.Stream]},
+		{"synchronize", doc{"([timeout])", "", "Waits until all work queued so far is done. `timeout` in seconds: 0 asks without waiting, left out it waits for ever.", "507046 when the timeout is over (the work goes on; `report` says how far it is); the first fault of the work, once", `s:synchronize()`}, nil, synchronize[*npu.Stream]},
 		{"query", doc{"()", "boolean", "Whether all work queued so far is done, without waiting.", "the first fault of the work, once", `print(s:query())`}, nil, query[*npu.Stream]},
+		{"commands", doc{"()", "table", "What became of the commands of the stream, in order: the last ones that are over (128 at most), then all that are not. Tables with `op`, `state` (`queued`, `running`, `done`, `failed`, `skipped`), `where` (line), `name` (kernel of a launch), `code` (of a failed one) and, for the first that is not over, `waits_for` (what holds it back, in words). A skipped command never ran, because a failure stopped its context. A replay is one command. Takes no time and no fault.", "207000 where the backend does not tell", `for _, c in ipairs(s:commands()) do print(c.op, c.state, c.where) end`}, nil, streamCommands},
 		{"close", doc{"()", "", "Waits for the work of the stream and destroys it. Calling it again does nothing.", "a fault of the work, once; 100000 for a default stream", `s:close()`}, nil, streamClose},
 	},
 	fields: []field[*npu.Stream]{
@@ -36,14 +35,7 @@ var streamClass = &class[*npu.Stream]{
 		{"is_default", doc{Text: "Whether it is the default stream of its context."}, func(c *call, s *npu.Stream) (lua.LValue, error) { return lua.LBool(s.IsDefault()), nil }},
 		{"closed", doc{Text: "Whether the stream was closed, by itself or with its context."}, func(c *call, s *npu.Stream) (lua.LValue, error) { return lua.LBool(s.Closed()), nil }},
 	},
-	str: func(s *npu.Stream) string {
-		name := fmt.Sprint(s.Number())
-		if s.IsDefault() {
-			name = "default"
-		}
-		x := s.Context()
-		return fmt.Sprintf("stream(%s, context %d, device %d%s", name, x.ID(), x.Device().ID(), closedMark(s.Closed()))
-	},
+	str: (*npu.Stream).String,
 }
 
 func streamCopy(c *call, s *npu.Stream) error {

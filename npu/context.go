@@ -28,13 +28,16 @@ type Context struct {
 	streams int // made so far, the default one not counted
 }
 
-func newContext(dev *Device, h driver.Context, res *resource) *Context {
-	c := &Context{h: h, dev: dev, res: res}
-	st := &streamState{ctx: h, stop: new(stopping)}
+// newContext makes the handle of context id of dev.
+func newContext(dev *Device, id int, h driver.Context, res *resource) *Context {
+	c := &Context{h: h, dev: dev, res: res, id: id}
+	st := &streamState{name: streamName{device: dev.id, context: id}, ctx: h, stop: new(stopping)}
 	c.stop = st.stop
 	c.deflt = &Stream{ctx: c, res: &resource{kind: "default stream", session: res.session, parent: res}, state: st}
 	st.handle = weak.Make(c.deflt)
-	res.stream = st
+	res.session.mu.Lock()
+	res.stream = st // reports and exceptions look for it from now on
+	res.session.mu.Unlock()
 	return c
 }
 
@@ -55,17 +58,17 @@ func (dev *Device) CreateContext(t *Thread) (*Context, error) {
 	res := dev.s.adopt(t, &resource{kind: "context", parent: dev.res, explicit: true, destroy: func(d driver.Driver, _ bool) error {
 		return d.DestroyContext(h)
 	}})
-	c := newContext(dev, h, res)
+	dev.s.mu.Lock()
+	dev.contexts++
+	id := dev.contexts
+	dev.s.mu.Unlock()
+	c := newContext(dev, id, h, res)
 	res.idle = func(d driver.Driver) bool {
 		dev.s.mu.Lock()
 		defer dev.s.mu.Unlock()
 		return len(res.children) == 0 && res.stream.idle(d)
 	}
 	runtime.AddCleanup(c, (*resource).collect, res)
-	dev.s.mu.Lock()
-	dev.contexts++
-	c.id = dev.contexts
-	dev.s.mu.Unlock()
 	t.setCurrent(c)
 	return c, nil
 }

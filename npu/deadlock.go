@@ -13,11 +13,11 @@ import (
 var deadlocks atomic.Uint64
 
 // deadlockError is what every wait that nothing can end returns: the same fault, wherever it is told.
-// waits says who waits for what.
-func (s *Session) deadlockError(waits []string) *Error {
+// waits says who waits for what; the report adds the streams that have work left. c waits for nothing.
+func (s *Session) deadlockError(c *executor.Caller, waits []string) *Error {
 	e := errorf(ErrStreamTimeout, "deadlock: nothing that is left to run can end %s", plural(len(waits), "this wait", "these waits"))
 	e.Fault = deadlockFault | deadlocks.Add(1)
-	e.Report = waits
+	e.Report = append(waits, s.queues(c)...)
 	return hinted(e, "look for a channel that nobody sends to or closes, tasks that join each other, or an event that is waited for and never recorded")
 }
 
@@ -28,28 +28,34 @@ const deadlockFault = 1 << 63
 
 // deadlock ends all waits with one error that names them.
 func (s *Scheduler) deadlock() {
-	var waits []string
-	all := s.everyone()
-	for _, t := range all {
-		if t.wait != nil {
-			waits = append(waits, t.String()+" "+t.wait.text(s.s))
-		}
-	}
-	e := s.s.deadlockError(waits)
-	for _, t := range all {
+	e := s.s.deadlockError(s.c, s.waitTexts())
+	for _, t := range s.everyone() {
 		own := *e
 		t.wake(&own)
 	}
 }
 
-// Waits says for every task that waits what it waits for, the first task first.
-func (s *Scheduler) Waits() []string {
+// waitTexts says for every task that waits what it waits for, the first task first.
+func (s *Scheduler) waitTexts() []string {
 	var lines []string
 	for _, t := range s.everyone() {
 		if t.wait != nil {
 			lines = append(lines, t.String()+" "+t.wait.text(s.s))
 		}
 	}
+	return lines
+}
+
+// Report says what every task waits for and which streams have work left, a line each: for people, when a
+// program does not end. It is called when the first task is not waiting any more.
+func (s *Scheduler) Report() []string { return append(s.waitTexts(), s.s.queues(s.c)...) }
+
+// queues is a line for each stream that has work left.
+func (s *Session) queues(c *executor.Caller) (lines []string) {
+	_ = c.Call(0, func(d driver.Driver) error { // without it the report is poorer
+		lines = s.pendingReport(d)
+		return nil
+	})
 	return lines
 }
 
@@ -83,17 +89,9 @@ func (s *Session) targetText(t *executor.Target) string {
 	case executor.WaitTimer:
 		return fmt.Sprintf("%v to pass", t.Timeout)
 	case executor.WaitEvent:
-		return "an event recorded in " + s.streamText(t.StreamContext, t.Stream)
+		return "an event recorded in " + s.nameOf(t.StreamContext, t.Stream)
 	}
-	return s.streamText(t.Context, t.Stream)
-}
-
-// at is " at script.lua:12", or nothing.
-func (s *Session) at(site Site) string {
-	if text := s.Where(site); text != "" {
-		return ", at " + text
-	}
-	return ""
+	return s.nameOf(t.Context, t.Stream)
 }
 
 // made is " (verb at script.lua:12)", or nothing.
@@ -109,20 +107,4 @@ func plural(n int, one, many string) string {
 		return one
 	}
 	return many
-}
-
-// streamText names a stream for messages, also one whose handle is gone.
-func (s *Session) streamText(ctx driver.Context, h driver.Stream) string {
-	x := s.streamOf(driver.Exception{Context: ctx, Stream: h})
-	if x == nil {
-		return "a stream"
-	}
-	name := "stream " + fmt.Sprint(x.number)
-	if x.IsDefault() {
-		name = "the default stream"
-	}
-	if x.ctx.IsDefault() {
-		return fmt.Sprintf("%s of device %d", name, x.ctx.dev.id)
-	}
-	return fmt.Sprintf("%s of context %d of device %d", name, x.ctx.id, x.ctx.dev.id)
 }

@@ -54,7 +54,7 @@ func (t *Thread) Device(id int) (*Device, error) {
 	dev.res = s.adopt(t, &resource{kind: "device", destroy: func(d driver.Driver, force bool) error {
 		return d.ResetDevice(id, force)
 	}})
-	dev.deflt = newContext(dev, h, s.adopt(t, &resource{kind: "default context", parent: dev.res}))
+	dev.deflt = newContext(dev, 0, h, s.adopt(t, &resource{kind: "default context", parent: dev.res}))
 	s.mu.Lock()
 	s.devices[id] = dev
 	s.mu.Unlock()

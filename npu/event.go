@@ -84,6 +84,15 @@ func (e *Event) check() error { return e.res.check() }
 // Stream.Synchronize does. timeout as there, with ErrEventTimeout. An event that was never
 // recorded is no wait.
 func (e *Event) Synchronize(t *Thread, timeout time.Duration) error {
+	err := e.synchronize(t, timeout)
+	if err != nil && e.src != nil {
+		return t.reported(err, e.src)
+	}
+	return err
+}
+
+// synchronize is Synchronize without a report.
+func (e *Event) synchronize(t *Thread, timeout time.Duration) error {
 	if err := e.check(); err != nil {
 		return err
 	}
@@ -110,7 +119,7 @@ func (e *Event) Synchronize(t *Thread, timeout time.Duration) error {
 
 // Query reports whether the work that e stands for is done; true where it was never recorded.
 func (e *Event) Query(t *Thread) (bool, error) {
-	err := e.Synchronize(t, 0)
+	err := e.synchronize(t, 0)
 	if errors.Is(err, ErrEventTimeout) {
 		return false, nil
 	}

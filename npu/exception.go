@@ -109,13 +109,9 @@ func (x *exceptions) tell(t *Thread) error {
 }
 
 // streamOf finds the handle of the stream that e happened on.
-func (s *Session) streamOf(e driver.Exception) (found *Stream) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.root.each(func(r *resource) {
-		if st := r.stream; st != nil && st.ctx == e.Context && st.h == e.Stream {
-			found = st.handle.Value()
-		}
-	})
-	return found
+func (s *Session) streamOf(e driver.Exception) *Stream {
+	if st := s.stateOf(e.Context, e.Stream); st != nil {
+		return st.handle.Value()
+	}
+	return nil
 }

@@ -17,7 +17,6 @@ type Stream struct {
 	res      *resource
 	state    *streamState
 	priority int
-	number   int // in its context, from 0: the default stream
 }
 
 // StreamOptions describe a new stream.
@@ -56,6 +55,10 @@ func (c *Context) CreateStream(t *Thread, opts StreamOptions) (*Stream, error) {
 	if mode == driver.StopOnFailure {
 		c.stop.on = true
 	}
+	t.s.mu.Lock()
+	c.streams++
+	st.name = streamName{c.dev.id, c.id, c.streams}
+	t.s.mu.Unlock()
 	h := st.h
 	res := t.s.adopt(t, &resource{kind: "stream", parent: c.res, explicit: true, ctx: c.h, stream: st, destroy: func(d driver.Driver, force bool) error {
 		return d.DestroyStream(h, force)
@@ -63,8 +66,6 @@ func (c *Context) CreateStream(t *Thread, opts StreamOptions) (*Stream, error) {
 	res.idle = st.idle
 	s := &Stream{ctx: c, res: res, state: st, priority: opts.Priority}
 	t.s.mu.Lock()
-	c.streams++
-	s.number = c.streams
 	st.handle = weak.Make(s)
 	t.s.mu.Unlock()
 	runtime.AddCleanup(s, (*resource).collect, res)
@@ -85,7 +86,16 @@ func failureMode(name string) (driver.FailureMode, error) {
 func (s *Stream) Context() *Context { return s.ctx }
 
 // Number is the number of the stream in its context: 0 for the default one, then counting from 1.
-func (s *Stream) Number() int { return s.number }
+func (s *Stream) Number() int { return s.state.name.number }
+
+// String is "stream(2, context 1, device 0)"; a default stream is "stream(default, ...".
+func (s *Stream) String() string {
+	mark := ""
+	if s.Closed() {
+		mark = ", closed"
+	}
+	return s.state.name.text(mark)
+}
 
 // Priority is 0 (highest) to 7.
 func (s *Stream) Priority() int { return s.priority }

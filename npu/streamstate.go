@@ -1,7 +1,10 @@
 package npu
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
+	"strconv"
 	"sync/atomic"
 	"weak"
 
@@ -10,6 +13,7 @@ import (
 
 // streamState is what outlives the handle: where the stream is and how far the host knows it done.
 type streamState struct {
+	name      streamName
 	ctx       driver.Context
 	h         driver.Stream // 0: the default stream of ctx
 	queued    uint64        // commands submitted
@@ -21,6 +25,28 @@ type streamState struct {
 	pins      atomic.Int32  // waits under way: garbage collection must not take it
 	handle    weak.Pointer[Stream]
 	fault     error // what its work left when garbage collection took it; under session.mu
+}
+
+// streamName tells streams apart for people, also where the handle is gone.
+type streamName struct {
+	device, context int
+	number          int // in its context; 0: the default stream
+}
+
+// String is what Stream.String gives for an open stream.
+func (n streamName) String() string { return n.text("") }
+
+func (n streamName) text(mark string) string {
+	number := "default"
+	if n.number > 0 {
+		number = strconv.Itoa(n.number)
+	}
+	return fmt.Sprintf("stream(%s, context %d, device %d%s)", number, n.context, n.device, mark)
+}
+
+// compare orders by device, context and number.
+func (n streamName) compare(m streamName) int {
+	return cmp.Or(cmp.Compare(n.device, m.device), cmp.Compare(n.context, m.context), cmp.Compare(n.number, m.number))
 }
 
 // stopping is what the streams of one context share where a failed command stops them all: every

@@ -12,8 +12,13 @@ import (
 
 // Synchronize waits until all work queued on s so far is done, and returns the first fault of it,
 // once. timeout: negative waits for ever, zero asks without waiting. ErrStreamTimeout says that
-// work remains; it goes on.
+// work remains; it goes on, and Error.Report says how far it is.
 func (s *Stream) Synchronize(t *Thread, timeout time.Duration) error {
+	return t.reported(s.synchronize(t, timeout), s.state)
+}
+
+// synchronize is Synchronize without a report.
+func (s *Stream) synchronize(t *Thread, timeout time.Duration) error {
 	if err := s.check(); err != nil {
 		return err
 	}
@@ -28,7 +33,7 @@ func (s *Stream) Synchronize(t *Thread, timeout time.Duration) error {
 // Query reports whether all work queued on s is done. It does not wait. A fault is returned as by
 // Synchronize, once.
 func (s *Stream) Query(t *Thread) (bool, error) {
-	err := s.Synchronize(t, 0)
+	err := s.synchronize(t, 0)
 	if errors.Is(err, ErrStreamTimeout) {
 		return false, nil
 	}
@@ -113,7 +118,7 @@ func (s *Session) synchronizeAll(t *Thread, r *resource, timeout time.Duration, 
 			if e, ok := err.(*Error); ok {
 				e.Detail = fmt.Sprintf("not done after %v", timeout) // of them all
 			}
-			errs = append(errs, err)
+			errs = append(errs, t.reported(err, states...))
 			break
 		}
 		add(st, err)

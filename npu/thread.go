@@ -90,7 +90,7 @@ func (t *Thread) reach(target *executor.Target) error {
 		err = t.c.Wait(target)
 	}
 	if err == executor.ErrDeadlock {
-		return t.s.deadlockError([]string{"waits for " + t.s.targetText(target) + t.s.at(t.Site)})
+		return t.s.deadlockError(t.c, []string{"it waits for " + t.s.targetText(target) + t.s.at(t.Site)})
 	}
 	if err != nil {
 		return own(err)

@@ -210,7 +210,7 @@ func (d *Driver) releaseEngine(e *engine) {
 
 // requestCores starts t on n cores of c, now or when its turn comes.
 func (d *Driver) requestCores(c *cores, t *task, n int) {
-	t.cores, t.ncores = c, min(n, c.total)
+	t.cores, t.ncores = c, int32(min(n, c.total))
 	t.s.blocked = true
 	c.queue[t.s.priority].push(t)
 	d.startCores(c)
@@ -218,7 +218,7 @@ func (d *Driver) requestCores(c *cores, t *task, n int) {
 
 func (d *Driver) releaseCores(t *task) {
 	t.cores.busy(d.now)
-	t.cores.free += t.ncores
+	t.cores.free += int(t.ncores)
 	d.startCores(t.cores)
 }
 
@@ -226,12 +226,12 @@ func (d *Driver) startCores(c *cores) {
 	for p := range c.queue {
 		q := &c.queue[p]
 		for q.head != nil {
-			if q.head.ncores > c.free {
+			if int(q.head.ncores) > c.free {
 				return
 			}
 			t := q.pop()
 			c.busy(d.now)
-			c.free -= t.ncores
+			c.free -= int(t.ncores)
 			d.schedule(t, t.dur)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 // the host.
 type loadedKernel struct {
 	dev   *device
+	name  string
 	sig   *driver.Signature
 	types []dtype.DType
 	own   *kernel.Kernel
@@ -40,7 +41,7 @@ func (d *Driver) LoadKernel(src driver.KernelSource) (driver.Kernel, error) {
 	if err != nil {
 		return 0, err
 	}
-	k := &loadedKernel{dev: ctx.dev, sig: src.Signature, types: src.Types, run: src.Run}
+	k := &loadedKernel{dev: ctx.dev, name: src.Name, sig: src.Signature, types: src.Types, run: src.Run}
 	if src.Run == nil {
 		own, ok := kernel.Find(src.Name)
 		if !ok {

@@ -29,7 +29,8 @@ type task struct {
 	dur, start, end time.Duration
 	engine          *engine
 	cores           *cores
-	ncores          int
+	ncores          int32
+	cut             bool  // a replay of which commands were dropped
 	queued          *task // in the queue of an engine
 }
 
@@ -67,6 +68,7 @@ func (d *Driver) Enqueue(c *driver.Command) error {
 		return driver.CodeQueueFull
 	}
 	if s.ctx.stopped != nil {
+		d.overAtOnce(s, c, driver.CommandSkipped, driver.OK)
 		return s.ctx.stopped
 	}
 	t := d.newTask()
@@ -77,6 +79,7 @@ func (d *Driver) Enqueue(c *driver.Command) error {
 	queue, err := d.prepare(t, call)
 	if err != nil || !queue {
 		d.recycle(t)
+		d.noQueue(s, c, err)
 		return err
 	}
 	d.host(submitCost(c))
@@ -260,8 +263,11 @@ func (d *Driver) finishTask(t *task) {
 		defer d.replayed(r, d.numbered(t, err))
 	} else if err != nil {
 		d.setFault(s, t, err)
-	} else if s.fault != nil {
-		s.fault.Affect(t.cmd.Site)
+	} else {
+		s.over(t, t.outcome())
+		if s.fault != nil {
+			s.fault.Affect(t.cmd.Site)
+		}
 	}
 	if t.engine != nil {
 		d.releaseEngine(t.engine)
@@ -318,6 +324,7 @@ func (o operand) freed() bool { return o.block != nil && o.block.freed }
 // failure it ends everything.
 func (d *Driver) setFault(s *stream, t *task, err error) {
 	f := d.numbered(t, err)
+	s.failed(t, f)
 	if s.fault == nil {
 		s.fault = f
 	} else {
@@ -384,8 +391,11 @@ func (d *Driver) dropQueued(s *stream) {
 		if t.graph != nil {
 			t.graph.running--
 		}
-		if t.replay != nil {
-			d.replayed(t.replay, nil)
+		if r := t.replay; r != nil {
+			r.t.cut = true
+			d.replayed(r, nil)
+		} else {
+			s.over(t, driver.CommandSkipped)
 		}
 		d.recycle(t)
 		t = next

@@ -22,7 +22,7 @@ type Config struct {
 }
 
 // Driver is one simulated process. It implements driver.Driver and the optional interfaces Clock,
-// Prober, Loader, Peers, Threads and Closer. Not safe for concurrent use.
+// Prober, Loader, Peers, Capturer, Watcher, Inspector, Threads, Stopper and Closer. Not safe for concurrent use.
 type Driver struct {
 	profile *Profile
 	devices []*device
@@ -56,15 +56,16 @@ type Driver struct {
 type thread struct{ ctx *context }
 
 var (
-	_ driver.Driver   = (*Driver)(nil)
-	_ driver.Clock    = (*Driver)(nil)
-	_ driver.Prober   = (*Driver)(nil)
-	_ driver.Loader   = (*Driver)(nil)
-	_ driver.Peers    = (*Driver)(nil)
-	_ driver.Capturer = (*Driver)(nil)
-	_ driver.Threads  = (*Driver)(nil)
-	_ driver.Stopper  = (*Driver)(nil)
-	_ driver.Closer   = (*Driver)(nil)
+	_ driver.Driver    = (*Driver)(nil)
+	_ driver.Clock     = (*Driver)(nil)
+	_ driver.Prober    = (*Driver)(nil)
+	_ driver.Loader    = (*Driver)(nil)
+	_ driver.Peers     = (*Driver)(nil)
+	_ driver.Capturer  = (*Driver)(nil)
+	_ driver.Inspector = (*Driver)(nil)
+	_ driver.Threads   = (*Driver)(nil)
+	_ driver.Stopper   = (*Driver)(nil)
+	_ driver.Closer    = (*Driver)(nil)
 )
 
 // Open makes a simulated server. Close it to give its memory back.

@@ -20,6 +20,7 @@ type stream struct {
 	blocked    bool // the head waits for a record
 	fault      *driver.Error
 	capture    *capture // nil: commands run
+	past       past
 }
 
 // newStream makes a stream in c; the first one is its default stream.

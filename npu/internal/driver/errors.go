@@ -117,7 +117,7 @@ type Error struct {
 	Site     Site     // where the failing command was issued, when that was an earlier call
 	Cause    error    // what made it happen, where that was an error of its own: of a host function
 	Fault    uint64   // number of the fault in this process, the same wherever it is told; 0: no fault of queued work
-	Report   []string // what the queues and tasks looked like, a line each
+	Report   []string // for people: what waits for what, and the streams that have work left, a line each
 	Affected []Site   // later commands of the same stream that ran after the failure, at most MaxAffected
 }
 
@@ -136,7 +136,7 @@ func Errorf(code Code, call, format string, args ...any) *Error {
 	return &Error{Code: code, Call: call, Detail: fmt.Sprintf(format, args...)}
 }
 
-// Error is one line without position: "npu: alloc: detail [code NAME]".
+// Error is one line without position or report: "npu: alloc: detail [code NAME]".
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString("npu: ")

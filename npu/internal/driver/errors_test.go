@@ -52,6 +52,7 @@ var codeNames = map[string]struct {
 	"CodeCaptureConflict":   {CodeCaptureConflict, "ACL_ERROR_STREAM_CAPTURE_CONFLICT"},
 	"CodeCaptureUnmatched":  {CodeCaptureUnmatched, "ACL_ERROR_RT_STREAM_CAPTURE_UNMATCHED"},
 	"CodeCaptureAsync":      {CodeCaptureAsync, "ACL_ERROR_RT_CAPTURE_MODE_BLOCK_ASYNC"},
+	"CodeTaskAbort":         {CodeTaskAbort, "ACL_ERROR_RT_TASK_ABORT_STOP"},
 	"CodeGraphRunning":      {CodeGraphRunning, "ACL_ERROR_RT_MODEL_RUNNING"},
 	"CodeCaptureInvalid":    {CodeCaptureInvalid, "ACL_ERROR_RT_STREAM_CAPTURE_INVALIDATED"},
 	"CodeInternalError":     {CodeInternalError, "ACL_ERROR_INTERNAL_ERROR"},

@@ -49,6 +49,7 @@ const (
 	threads
 	capturer
 	watcher
+	inspector
 )
 
 // testCase is one row of the table.
@@ -62,7 +63,7 @@ type testCase struct {
 func cases() []testCase {
 	return slices.Concat(initCases(), deviceCases(), contextCases(), streamCases(), memoryCases(),
 		eventCases(), launchCases(), callbackCases(), peerCases(), optionCases(), failureCases(),
-		clockCases(), graphCases(), exceptionCases())
+		clockCases(), graphCases(), exceptionCases(), inspectCases())
 }
 
 // Run runs every case against a driver of its own.

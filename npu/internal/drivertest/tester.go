@@ -29,6 +29,7 @@ type tester struct {
 	threads driver.Threads //
 	graphs  driver.Capturer
 	watcher driver.Watcher
+	inspect driver.Inspector
 
 	harness Harness
 	kernels map[kernelKey]driver.Kernel
@@ -62,6 +63,7 @@ func open(t *testing.T, h Harness, needs need) *tester {
 	tt.threads, _ = d.(driver.Threads)
 	tt.graphs, _ = d.(driver.Capturer)
 	tt.watcher, _ = d.(driver.Watcher)
+	tt.inspect, _ = d.(driver.Inspector)
 	for _, n := range []struct {
 		bit  need
 		has  bool
@@ -75,6 +77,7 @@ func open(t *testing.T, h Harness, needs need) *tester {
 		{threads, tt.threads != nil, "driver.Threads"},
 		{capturer, tt.graphs != nil, "driver.Capturer"},
 		{watcher, tt.watcher != nil, "driver.Watcher"},
+		{inspector, tt.inspect != nil, "driver.Inspector"},
 	} {
 		if needs&n.bit != 0 && !n.has {
 			t.Skipf("needs %s", n.what)

@@ -53,8 +53,13 @@ func (t *tester) callback(s driver.Stream, fn func() error) {
 // spin queues work that takes d of device time.
 func (t *tester) spin(s driver.Stream, d time.Duration) {
 	t.Helper()
-	t.enqueue(driver.Command{Op: driver.OpLaunch, Stream: s, Kernel: t.kernel("spin"), Blocks: 1,
-		Args: []uint64{dtype.Float64.Bits(d.Seconds())}})
+	t.enqueue(t.spinCommand(s, d))
+}
+
+func (t *tester) spinCommand(s driver.Stream, d time.Duration) driver.Command {
+	t.Helper()
+	return driver.Command{Op: driver.OpLaunch, Stream: s, Kernel: t.kernel("spin"), Blocks: 1,
+		Args: []uint64{dtype.Float64.Bits(d.Seconds())}}
 }
 
 // vectorAdd is a launch of y = a + b over n float32, where each operand is size bytes long.

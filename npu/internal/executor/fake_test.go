@@ -86,7 +86,7 @@ func (f *clockFake) Advance(limit time.Duration) bool {
 	return true
 }
 
-func (f *clockFake) Changes() uint64  { f.looks++; return f.looks }
+func (f *clockFake) Changes() uint64   { f.looks++; return f.looks }
 func (f *clockFake) Untimed(fn func()) { fn() }
 
 // newFake starts an executor over a fake, and ends it with the test.

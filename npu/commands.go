@@ -1,0 +1,99 @@
+package npu
+
+import (
+	"fmt"
+
+	"npulua/npu/internal/driver"
+)
+
+// CommandInfo is what became of one command of a stream.
+type CommandInfo struct {
+	Op       string // "launch"
+	Name     string // of the kernel of a launch, or ""
+	Site     Site   // where it was queued
+	State    string // "queued", "running", "done", "failed", "skipped"
+	Code     Code   // of a failed one
+	Fault    uint64 // number of the fault of a failed one, as in Error; 0 where it was refused
+	WaitsFor string // of the first one that is not over, where something holds it back; for people
+}
+
+// Commands lists the last commands of s that are over, a hundred or so, and then all that are not; each
+// part in the order in which they were queued. It neither waits nor takes time, and takes no fault. A
+// skipped command never ran, because a failure had stopped its context or it was dropped by force. A
+// replay of a graph is one command, and what is being recorded is none. ErrNotSupported where the
+// backend does not tell.
+func (s *Stream) Commands(t *Thread) ([]CommandInfo, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	insp := t.s.inspector()
+	if err := need(t.s, insp, "tell what became of commands"); err != nil {
+		return nil, err
+	}
+	var list []driver.CommandInfo
+	err := t.call(s.state.ctx, func(driver.Driver) (err error) {
+		list, err = insp.Commands(s.state.h)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]CommandInfo, len(list))
+	for i, c := range list {
+		out[i] = CommandInfo{Op: c.Op.String(), Name: c.Name, Site: c.Site, State: c.State.String(), Code: c.Code, Fault: c.Fault,
+			WaitsFor: t.s.holdText(c.Hold)}
+	}
+	return out, nil
+}
+
+// inspector is the driver's, or nil.
+func (s *Session) inspector() driver.Inspector {
+	insp, _ := s.drv.(driver.Inspector)
+	return insp
+}
+
+// holdText says what a command waits for, "" for nothing.
+func (s *Session) holdText(h driver.Hold) string {
+	switch h.Kind {
+	case driver.HoldRecord:
+		return "the record" + s.at(h.Site) + " in " + s.nameOf(h.Context, h.Stream)
+	case driver.HoldEngine:
+		return fmt.Sprintf("the engine for %s, which is at the command%s in %s", h.Name, s.at(h.Site), s.nameOf(h.Context, h.Stream))
+	case driver.HoldCores:
+		if h.Want > h.Free {
+			return fmt.Sprintf("%d %s cores, of which %d are free", h.Want, h.Name, h.Free)
+		}
+		return fmt.Sprintf("its turn on the %s cores", h.Name)
+	case driver.HoldCallback:
+		return "its function to run"
+	}
+	return ""
+}
+
+// at is " at a.lua:9", or "" where the place is not known.
+func (s *Session) at(site Site) string {
+	if where := s.Where(site); where != "" {
+		return " at " + where
+	}
+	return ""
+}
+
+// nameOf names a stream by the driver's handles.
+func (s *Session) nameOf(ctx driver.Context, h driver.Stream) string {
+	if st := s.stateOf(ctx, h); st != nil {
+		return st.name.String()
+	}
+	return "a stream that is gone"
+}
+
+// stateOf finds a stream by the driver's handles; nil where the session has none.
+func (s *Session) stateOf(ctx driver.Context, h driver.Stream) (found *streamState) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.root.each(func(r *resource) {
+		if st := r.stream; st != nil && st.ctx == ctx && st.h == h {
+			found = st
+		}
+	})
+	return found
+}

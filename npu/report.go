@@ -1,0 +1,99 @@
+package npu
+
+import (
+	"fmt"
+	"slices"
+
+	"npulua/npu/internal/driver"
+)
+
+// maxReport bounds the lines that an error gets.
+const maxReport = 16
+
+// pendingReport is one line for every stream of the session that has work left, by device, context and
+// number; nil where the driver does not tell. On the executor's thread; the current context is as before.
+func (s *Session) pendingReport(d driver.Driver) []string {
+	var states []*streamState
+	s.mu.Lock()
+	s.root.each(func(r *resource) {
+		if r.stream != nil {
+			states = append(states, r.stream)
+		}
+	})
+	s.mu.Unlock()
+	return s.report(d, states)
+}
+
+// report is pendingReport for some streams. Those that the driver has no more are left out.
+func (s *Session) report(d driver.Driver, states []*streamState) []string {
+	insp := s.inspector()
+	if insp == nil {
+		return nil
+	}
+	if old, err := d.CurrentContext(); err == nil {
+		defer func() { _ = d.SetCurrentContext(old) }() // it was current: it can be again
+	}
+	states = slices.Clone(states)
+	slices.SortFunc(states, func(a, b *streamState) int { return a.name.compare(b.name) })
+	var lines []string
+	for _, st := range states {
+		if d.SetCurrentContext(st.ctx) != nil {
+			continue
+		}
+		if line := s.progressLine(insp, st); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// progressLine says how far st is and what it is at; "" where it has no work left. On the executor's
+// thread, with the context of st current.
+func (s *Session) progressLine(insp driver.Inspector, st *streamState) string {
+	p, err := insp.Progress(st.h)
+	if err != nil || p.Pending == 0 {
+		return ""
+	}
+	total := p.Over + uint64(p.Pending)
+	line := fmt.Sprintf("%s: %d of %d commands left", st.name, p.Pending, total)
+	if total == 1 {
+		line = fmt.Sprintf("%s: 1 command left", st.name)
+	}
+	if p.Last.Op != driver.OpNone {
+		line += fmt.Sprintf("; last %s: %s", p.Last.State, s.commandText(p.Last))
+	}
+	line += "; now: " + s.commandText(p.Head)
+	if hold := s.holdText(p.Head.Hold); hold != "" {
+		return line + ", for " + hold
+	}
+	return line + ", " + p.Head.State.String()
+}
+
+// commandText is `launch "spin" (a.lua:5)`.
+func (s *Session) commandText(c driver.CommandInfo) string {
+	text := c.Op.String()
+	if c.Name != "" {
+		text += fmt.Sprintf(" %q", c.Name)
+	}
+	if where := s.Where(c.Site); where != "" {
+		text += " (" + where + ")"
+	}
+	return text
+}
+
+// reported adds to the error of a wait that timed out what those of states look like that have work
+// left. Other errors, and one with a report, stay as they are. It takes no virtual time.
+func (t *Thread) reported(err error, states ...*streamState) error {
+	e, ok := err.(*Error)
+	if !ok || e.Code != ErrStreamTimeout && e.Code != ErrEventTimeout || len(e.Report) > 0 || t.s.inspector() == nil {
+		return err
+	}
+	_ = t.call(0, func(d driver.Driver) error { // without it the error is poorer, no other
+		e.Report = t.s.report(d, states)
+		return nil
+	})
+	if more := len(e.Report) - maxReport; more > 0 {
+		e.Report = append(e.Report[:maxReport], fmt.Sprintf("and %d more streams with work left", more))
+	}
+	return err
+}

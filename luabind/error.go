@@ -92,6 +92,14 @@ func (in *Interp) FormatError(err error) string {
 		}
 		return strings.Join(texts, "\n")
 	}
+	var panicked *npu.PanicError
+	if errors.As(err, &panicked) {
+		return fmt.Sprintf("internal error: %v\n%s", panicked.Value, panicked.Stack)
+	}
+	var e *npu.Error
+	if errors.As(err, &e) {
+		return errorText(in.errorObjects(err, e.Op, ""))
+	}
 	if errors.As(err, &script) {
 		text := in.text(script.value)
 		if script.trace != "" {
@@ -101,14 +109,6 @@ func (in *Interp) FormatError(err error) string {
 			text += "\n" + trail
 		}
 		return text
-	}
-	var panicked *npu.PanicError
-	if errors.As(err, &panicked) {
-		return fmt.Sprintf("internal error: %v\n%s", panicked.Value, panicked.Stack)
-	}
-	var e *npu.Error
-	if errors.As(err, &e) {
-		return errorText(in.errorObjects(err, e.Op, ""))
 	}
 	return err.Error()
 }

@@ -184,6 +184,7 @@ func (in *Interp) Close(force bool) error {
 	if !force {
 		err = errors.Join(in.failures(), err)
 	}
+	_ = in.Flush()       // callbacks have run; Err has it too
 	in.io.Finish(in.ctx) // at once where that has ended
 	in.io.Close()
 	in.L.Close()

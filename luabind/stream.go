@@ -17,7 +17,9 @@ var streamClass = &class[*npu.Stream]{
 		{"launch", doc{"(kernel, block_dim, ...)", "", "Queues a kernel with `block_dim` blocks (1 to 65535). The arguments must match its signature: device buffers for pointers, numbers for scalars. What only the kernel can tell, such as a count beyond an operand, is a fault of the stream.", "107000 for arguments that do not fit the signature", `s:launch(npu.kernel "vector_add", 8, z, x, y, z.count)`}, nil, streamLaunch},
 		{"record", doc{"([event])", "event", "Queues a mark; the event then stands for all work queued on the stream so far. Left out, a new event with timing is made.", "107003 for an event of another device", `local e = s:record()`}, nil, streamRecord},
 		{"wait", doc{"(event)", "", "Queues a wait: later work of the stream starts after what the event stands for now. The event may be of another stream, context or device. One that was never recorded is no wait.", "", `s2:wait(e)`}, nil, streamWait},
-		{"callback", doc{"(fn)", "", "Queues a call of `fn()` on the host, at the next waiting call after the stream has come to it; later work of the stream waits for it. `fn` may touch host buffers, but make no NPU calls. An error in it is a fault of the stream.", "", `s:callback(function() print("half way") end)`}, nil, streamCallback},
+		{"callback", doc{"(fn [, options])", "", "Queues a call of `fn()` on the host, at the next waiting call after the stream has come to it; later work of the stream waits for it. `fn` may touch host buffers, and hand values to tasks by channels that have room, but make no NPU calls and not wait. An error in it is a fault of the stream.", "207000 with `blocking = false` while a graph is being recorded", `s:callback(function() print("half way") end)`}, []option{
+			{"blocking", "false: later work of the stream does not wait for `fn`; a wait that comes to its end has run it, and an error in it is raised there; true"},
+		}, streamCallback},
 		{"capture", doc{"(fn)", "graph", "Records what `fn()` queues on the stream, and on streams that it draws in by events, as a graph instead of running it. A wait in another stream for an event recorded in this one draws that stream in; it must be joined back by an event before `fn` ends. Waits and blocking copies are refused inside.", "107025 for a stream that is not joined back; 107027, 107028, 107030 for waiting inside; 107024 for an event from outside; 107031 for a default stream; an error of fn, unchanged", `local g = s:capture(function() s:launch(k, 8, y, x, n) end)`}, nil, streamCapture},
 		{"synchronize", doc{"([timeout])", "", "Waits until all work queued so far is done. `timeout` in seconds: 0 asks without waiting, left out it waits for ever.", "507046 when the timeout is over (the work goes on; `report` says how far it is); the first fault of the work, once", `s:synchronize()`}, nil, synchronize[*npu.Stream]},
 		{"query", doc{"()", "boolean", "Whether all work queued so far is done, without waiting.", "the first fault of the work, once", `print(s:query())`}, nil, query[*npu.Stream]},
@@ -124,8 +126,20 @@ func streamCallback(c *call, s *npu.Stream) error {
 	if err != nil {
 		return err
 	}
+	o, err := c.table(2)
+	if err != nil {
+		return err
+	}
+	blocking, err := o.bool("blocking", true)
+	if err != nil {
+		return err
+	}
 	in, t := c.in, c.t
-	return s.Callback(t, func() error { return in.callBack(t, fn) })
+	run := func() error { return in.callBack(t, fn) }
+	if blocking {
+		return s.Callback(t, run)
+	}
+	return s.Notify(t, run)
 }
 
 func streamClose(c *call, s *npu.Stream) error { return s.Close(c.t) }

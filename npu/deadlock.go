@@ -46,9 +46,25 @@ func (s *Scheduler) waitTexts() []string {
 	return lines
 }
 
-// Report says what every task waits for and which streams have work left, a line each: for people, when a
-// program does not end. It is called when the first task is not waiting any more.
-func (s *Scheduler) Report() []string { return append(s.waitTexts(), s.s.queues(s.c)...) }
+// noteHang keeps what waits said, and the streams that have work left, when the first wait of the session
+// was interrupted.
+func (s *Session) noteHang(c *executor.Caller, waits func() []string) {
+	if s.HangReport() != nil {
+		return
+	}
+	lines := append(waits(), s.queues(c)...)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hang = lines
+}
+
+// HangReport says what was waited for when the context of Open ended, and which streams had work left then,
+// a line each, for people; nil where nothing was waited for.
+func (s *Session) HangReport() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.hang
+}
 
 // queues is a line for each stream that has work left.
 func (s *Session) queues(c *executor.Caller) (lines []string) {

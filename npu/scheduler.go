@@ -194,6 +194,7 @@ func (s *Scheduler) await() {
 	case errors.Is(err, executor.ErrDeadlock):
 		s.deadlock()
 	default:
+		s.s.noteHang(s.c, s.waitTexts)
 		for _, t := range s.everyone() {
 			t.wake(own(err))
 		}

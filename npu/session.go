@@ -46,6 +46,7 @@ type Session struct {
 	untold   []error        // faults for Close: the call that found them returned another error
 	devices  map[int]*Device
 	channels int // made so far
+	hang     []string
 	closing  bool
 	ended    bool
 }

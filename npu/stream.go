@@ -298,40 +298,6 @@ func (s *Stream) Wait(t *Thread, e *Event) error {
 	return s.submit(t, p)
 }
 
-// Callback queues fn to run on the thread that created it, when s reaches it: at a call of t that
-// waits. Later work of s waits for fn. fn must not make NPU calls. Its error is a fault of s. Recorded in
-// a graph, fn may touch the host buffers that replays use where nothing runs beside it: in a graph of one
-// stream with replays on one stream.
-func (s *Stream) Callback(t *Thread, fn func() error) error {
-	p, c, err := s.begin(t, driver.OpHostFunc)
-	if err != nil {
-		return err
-	}
-	e, caller, st, ticket := t.s.exec, t.c, s.state, s.state.queued
-	if g := st.recording; g != nil {
-		runs := g.runs
-		c.Func = func() error {
-			return e.Upcall(caller, func() error {
-				if st := runs.alone(); st != nil {
-					st.held = true
-					defer func() { st.held = false }()
-				}
-				return fn()
-			})
-		}
-		return s.submit(t, p)
-	}
-	c.Func = func() error {
-		return e.Upcall(caller, func() error {
-			st.known(ticket) // all before it is done
-			st.held = true   // and nothing after it has begun
-			defer func() { st.held = false }()
-			return fn()
-		})
-	}
-	return s.submit(t, p)
-}
-
 // Close waits for the work of s and destroys it. A fault of that work is returned.
 func (s *Stream) Close(t *Thread) error {
 	if s.IsDefault() && !s.Closed() {

@@ -25,6 +25,8 @@ type streamState struct {
 	pins      atomic.Int32  // waits under way: garbage collection must not take it
 	handle    weak.Pointer[Stream]
 	fault     error // what its work left when garbage collection took it; under session.mu
+
+	lateErrors []error // of functions of Notify, not told yet; under session.mu
 }
 
 // streamName tells streams apart for people, also where the handle is gone.

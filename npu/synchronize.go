@@ -45,6 +45,7 @@ func synchronizeState(t *Thread, st *streamState, timeout time.Duration) error {
 	err := t.reach(&executor.Target{Kind: executor.WaitStream, Context: st.ctx, Stream: st.h, Timeout: timeout})
 	if finished(err) {
 		st.learn(ticket, err, nil)
+		err = st.withLate(t.s, err)
 	}
 	return t.told(err)
 }
@@ -93,11 +94,12 @@ func (s *Session) synchronizeAll(t *Thread, r *resource, timeout time.Duration, 
 		}
 	})
 	s.mu.Unlock()
-	defer func(all []*streamState) {
+	all := states
+	defer func() {
 		for _, st := range all {
 			st.pins.Add(-1)
 		}
-	}(states)
+	}()
 
 	begin, err := t.Now()
 	if err != nil {
@@ -127,6 +129,9 @@ func (s *Session) synchronizeAll(t *Thread, r *resource, timeout time.Duration, 
 		}
 	}
 	s.adopted(r, add)
+	for _, st := range all {
+		errs = append(errs, st.withLate(s, nil))
+	}
 	return errors.Join(errs...)
 }
 
@@ -167,7 +172,7 @@ func (s *Session) adopted(r *resource, add func(*streamState, error)) {
 	})
 	s.mu.Unlock()
 	for _, st := range list {
-		st.learn(st.queued, st.fault, add)
+		st.learn(st.queued, st.withLate(s, st.fault), add)
 		st.fault = nil
 	}
 }

@@ -92,10 +92,13 @@ func (t *Thread) reach(target *executor.Target) error {
 	if err == executor.ErrDeadlock {
 		return t.s.deadlockError(t.c, []string{"it waits for " + t.s.targetText(target) + t.s.at(t.Site)})
 	}
-	if err != nil {
-		return own(err)
+	if err == nil {
+		return nil
 	}
-	return nil
+	if t.c.Err() != nil {
+		t.s.noteHang(t.c, func() []string { return []string{"main waits for " + t.s.targetText(target) + t.s.at(t.Site)} })
+	}
+	return own(err)
 }
 
 // CurrentContext is the context that t works in: the last one made current that is still open.

@@ -164,6 +164,9 @@ func (p *program) finish(ctx context.Context, in *luabind.Interp, o *options, er
 	switch {
 	case interrupted && !errors.As(err, &internal):
 		p.reportInterrupt(ctx, o)
+		for _, line := range in.Session().HangReport() {
+			fmt.Fprintf(p.stderr, "  %s\n", line)
+		}
 		if trace := in.Traceback(err); trace != "" { // what it says is only that it was interrupted
 			fmt.Fprintln(p.stderr, trace)
 		}

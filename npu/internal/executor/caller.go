@@ -173,7 +173,11 @@ func (c *Caller) Call(use driver.Context, fn func(driver.Driver) error) error {
 		return errEnded()
 	}
 	c.fn = nil
-	return c.err
+	err := c.err
+	if c.posts.some.Load() {
+		c.runPosted()
+	}
+	return err
 }
 
 // publish puts a request into the ring.

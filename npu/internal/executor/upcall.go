@@ -90,15 +90,23 @@ func (c *Caller) run(a *action) {
 type posts struct {
 	some atomic.Bool // there are any; readable without the lock
 	mu   sync.Mutex
-	list []func()
+	list []post
 }
 
-// Later has fn run by c at its next wait or poll, and ends the wait that c is in for it. It returns at
-// once. A driver with a clock calls it on the executor's thread, another from anywhere. What fn panics
-// with is lost.
-func (e *Executor) Later(c *Caller, fn func()) {
+type post struct {
+	fn   func() error
+	done func(error)
+}
+
+// Later has fn run by c, in the order of these calls, at the end of its next call, wait or poll, and ends
+// the wait that c is in for it; done gets its error. It returns at once, and fails where c was closed. A
+// driver with a clock calls it on the executor's thread, another from anywhere.
+func (e *Executor) Later(c *Caller, fn func() error, done func(error)) error {
+	if c.closed.Load() {
+		return errGone()
+	}
 	c.posts.mu.Lock()
-	c.posts.list = append(c.posts.list, fn)
+	c.posts.list = append(c.posts.list, post{fn, done})
 	c.posts.some.Store(true)
 	c.posts.mu.Unlock()
 	if e.clock == nil {
@@ -106,18 +114,21 @@ func (e *Executor) Later(c *Caller, fn func()) {
 	} else {
 		e.posted = append(e.posted, c)
 	}
+	return nil
 }
 
-// runPosted runs what Later was given, in order.
+// runPosted runs what Later was given.
 func (c *Caller) runPosted() {
-	for c.posts.some.Load() {
+	for c.posts.some.Load() && !c.inside {
 		c.posts.mu.Lock()
 		list := c.posts.list
 		c.posts.list = nil
 		c.posts.some.Store(false)
 		c.posts.mu.Unlock()
-		for _, fn := range list {
-			c.run(&action{fn: func() error { fn(); return nil }, wake: make(chan struct{}, 1)})
+		for _, p := range list {
+			a := &action{fn: p.fn, wake: make(chan struct{}, 1)}
+			c.run(a)
+			p.done(a.err)
 		}
 	}
 }

@@ -116,7 +116,6 @@ func (c *Caller) Poll(pass time.Duration) ([]*Target, error) {
 		return nil
 	})
 	c.state.Store(running)
-	c.runPosted()
 	return c.takeAnswered(), err
 }
 

@@ -84,8 +84,7 @@ func (c *Context) Alloc(t *Thread, typ DType, count int64, policy string) (*Buff
 	if err := t.retry(c.h, alloc); err != nil {
 		return nil, hintMemory(err)
 	}
-	m := &memory{dev: c.dev}
-	m.uses = m.first[:0]
+	m := newMemory(c.dev)
 	m.res = t.s.adopt(t, &resource{kind: "device memory", detail: describe(typ, count, n), parent: c.dev.res, explicit: true,
 		ctx: c.dev.deflt.h, destroy: func(d driver.Driver, _ bool) error { return d.Free(p) }})
 	m.setLifetime()
@@ -101,8 +100,7 @@ func (t *Thread) Host(typ DType, count int64, pinned bool) (*Buffer, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &memory{}
-	m.uses = m.first[:0]
+	m := newMemory(nil)
 	b := &Buffer{root: m, space: PageableMemory, typ: typ, count: count, bytes: n}
 	if !pinned {
 		if n > maxPageable {
@@ -134,7 +132,7 @@ func (t *Thread) Host(typ DType, count int64, pinned bool) (*Buffer, error) {
 	b.data = bytesAt(b.ptr, n)
 	p := b.ptr
 	m.res = t.s.adopt(t, &resource{kind: "pinned memory", detail: describe(typ, count, n), explicit: true,
-		destroy: func(d driver.Driver, _ bool) error { return d.FreeHost(p) }})
+		destroy: m.freeHost(p)})
 	m.setLifetime()
 	runtime.AddCleanup(b, (*resource).collect, m.res)
 	return b, nil

@@ -62,10 +62,10 @@ func (b *Buffer) Device() *Device { return b.root.dev }
 func (b *Buffer) Shape() []int { return b.shape }
 
 // Closed reports whether the memory was given back.
-func (b *Buffer) Closed() bool { return b.root.res.closed }
+func (b *Buffer) Closed() bool { return b.root.res.closed.Load() }
 
 func (b *Buffer) check() error {
-	if b.root.res.closed {
+	if b.root.res.closed.Load() {
 		e := b.root.res.closedError()
 		e.Detail = "buffer " + strings.TrimPrefix(e.Detail, b.root.res.kind+" ")
 		return e

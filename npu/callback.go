@@ -16,13 +16,13 @@ func (s *Stream) Callback(t *Thread, fn func() error) error {
 		return err
 	}
 	e, caller, st, ticket := t.s.exec, t.c, s.state, s.state.queued
-	if g := st.recording; g != nil {
+	if g := st.recording.Load(); g != nil {
 		runs := g.runs
 		c.Func = func() error {
 			return e.Upcall(caller, func() error {
 				if st := runs.alone(); st != nil {
-					st.held = true
-					defer func() { st.held = false }()
+					st.held.Store(true)
+					defer func() { st.held.Store(false) }()
 				}
 				return fn()
 			})
@@ -31,9 +31,9 @@ func (s *Stream) Callback(t *Thread, fn func() error) error {
 	}
 	c.Func = func() error {
 		return e.Upcall(caller, func() error {
-			st.known(ticket) // all before it is done
-			st.held = true   // and nothing after it has begun
-			defer func() { st.held = false }()
+			st.known(ticket)    // all before it is done
+			st.held.Store(true) // and nothing after it has begun
+			defer func() { st.held.Store(false) }()
 			return fn()
 		})
 	}
@@ -44,7 +44,7 @@ func (s *Stream) Callback(t *Thread, fn func() error) error {
 // comes to its end has run what s had reached. Its error is told by the next wait for s. ErrNotSupported
 // while a graph is being recorded.
 func (s *Stream) Notify(t *Thread, fn func() error) error {
-	if s.state.recording != nil {
+	if s.state.recording.Load() != nil {
 		return hinted(errorf(ErrNotSupported, "a callback that nothing waits for cannot be recorded in a graph"), "leave blocking = false out")
 	}
 	p, c, err := s.begin(t, driver.OpHostFunc)

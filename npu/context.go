@@ -83,7 +83,7 @@ func (c *Context) Device() *Device { return c.dev }
 func (c *Context) IsDefault() bool { return c == c.dev.deflt }
 
 // Closed reports whether c was closed, by itself or with its device.
-func (c *Context) Closed() bool { return c.res.closed }
+func (c *Context) Closed() bool { return c.res.closed.Load() }
 
 // DefaultStream is the stream that the context has without being asked. It does not synchronize
 // with other streams, and closes with the context.
@@ -167,7 +167,7 @@ func (c *Context) Option(t *Thread, name string) (int64, error) {
 // Close waits for the work of c and destroys it with its streams and events. Where it was current,
 // the context that was current before is again. A default context cannot be closed.
 func (c *Context) Close(t *Thread) error {
-	if c.IsDefault() && !c.res.closed {
+	if c.IsDefault() && !c.res.closed.Load() {
 		return hinted(errorf(ErrContextNull, "a default context lives until its device is closed"), "close the device")
 	}
 	return c.res.close(t, "", false)

@@ -43,7 +43,7 @@ func (s *Stream) Copy(t *Thread, dst, src *Buffer) error {
 
 // checkCopy is what every copy needs.
 func checkCopy(dst, src *Buffer) error {
-	if dst.root.res.closed || src.root.res.closed {
+	if dst.root.res.closed.Load() || src.root.res.closed.Load() {
 		if err := dst.check(); err != nil {
 			return err
 		}

@@ -32,10 +32,12 @@ func (t *Thread) Device(id int) (*Device, error) {
 		return nil, insideError()
 	}
 	s := t.s
+	s.retaining.Lock() // two threads that retain one device get one handle
+	defer s.retaining.Unlock()
 	s.mu.Lock()
 	dev := s.devices[id]
 	s.mu.Unlock()
-	if dev != nil && !dev.res.closed {
+	if dev != nil && !dev.res.closed.Load() {
 		t.setCurrent(dev.deflt)
 		return dev, nil
 	}
@@ -66,7 +68,7 @@ func (t *Thread) Device(id int) (*Device, error) {
 func (dev *Device) ID() int { return dev.id }
 
 // Closed reports whether the device was closed.
-func (dev *Device) Closed() bool { return dev.res.closed }
+func (dev *Device) Closed() bool { return dev.res.closed.Load() }
 
 // DefaultContext is the context that the device has without being asked. It cannot be closed.
 func (dev *Device) DefaultContext() *Context { return dev.deflt }

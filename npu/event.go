@@ -76,7 +76,7 @@ func (e *Event) Timing() bool { return e.timing }
 func (e *Event) Recorded() bool { return e.src != nil }
 
 // Closed reports whether e was closed, by itself or with its context.
-func (e *Event) Closed() bool { return e.res.closed }
+func (e *Event) Closed() bool { return e.res.closed.Load() }
 
 func (e *Event) check() error { return e.res.check() }
 

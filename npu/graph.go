@@ -53,7 +53,7 @@ type graphRuns struct {
 func (r *graphRuns) alone() *streamState {
 	var found *streamState
 	for _, u := range r.uses {
-		if u.ticket <= u.st.synced {
+		if u.ticket <= u.st.synced.Load() {
 			continue
 		}
 		if found != nil || r.parallel {
@@ -108,7 +108,7 @@ func (s *Stream) Capture(t *Thread, fn func() error) (*Graph, error) {
 		return nil, need(t.s, capturer, "record graphs")
 	case s.IsDefault():
 		return nil, hinted(errorf(driver.CodeCaptureImplicit, "a default stream cannot record a graph"), "use a stream made with create_stream")
-	case s.state.recording != nil:
+	case s.state.recording.Load() != nil:
 		return nil, errorf(driver.CodeStreamCaptured, "the stream records a graph already")
 	case t.recording != nil:
 		return nil, errorf(driver.CodeCaptureConflict, "another graph is being recorded")
@@ -149,7 +149,7 @@ func (g *Graph) end(t *Thread, capturer driver.Capturer) error {
 	}
 	g.rec, g.stale = nil, true
 	for _, st := range rec.streams {
-		st.recording = nil
+		st.recording.Store(nil)
 	}
 	for _, e := range rec.events {
 		if e.mark.recording == g {
@@ -205,7 +205,7 @@ func (r *graphRecording) refused() error {
 
 // join gives s a lane.
 func (g *Graph) join(s *Stream) {
-	s.state.recording = g
+	s.state.recording.Store(g)
 	r := g.rec
 	r.streams = append(r.streams, s.state)
 	r.handles = append(r.handles, s)
@@ -282,7 +282,7 @@ func (g *Graph) Replay(t *Thread, s *Stream) error {
 	if s.ctx.dev != g.ctx.dev {
 		return errorf(ErrStreamContext, "the graph is of device %d, the stream of device %d", g.ctx.dev.id, s.ctx.dev.id)
 	}
-	if s.state.recording != nil {
+	if s.state.recording.Load() != nil {
 		return hinted(errorf(driver.CodeStreamCaptured, "the stream records a graph: a replay cannot be part of it"), "replay on another stream, or after the recording")
 	}
 	if err := g.checkUses(t.s.closings.Load()); err != nil {
@@ -365,7 +365,7 @@ func (g *Graph) Context() *Context { return g.ctx }
 func (g *Graph) Count() int { return len(g.nodes) }
 
 // Closed reports whether g was closed, by itself or with its context.
-func (g *Graph) Closed() bool { return g.res.closed }
+func (g *Graph) Closed() bool { return g.res.closed.Load() }
 
 // Nodes describes the recorded commands, in order.
 func (g *Graph) Nodes() []GraphNode {

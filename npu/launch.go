@@ -54,7 +54,7 @@ func (s *Stream) Launch(t *Thread, k *Kernel, blocks int64, args []Arg) error {
 			b.used(s.state, t.Site, k.sig.Params[i].Dir != driver.DirIn)
 		}
 	}
-	if s.state.recording != nil {
+	if s.state.recording.Load() != nil {
 		return s.note(t, p, graphNode{kernel: k, bound: v})
 	}
 	return s.submit(t, p)
@@ -96,7 +96,7 @@ func (k *Kernel) bind(s *Stream, t *Thread, args []Arg, v *variant) error {
 			}
 			continue
 		}
-		if b.root.res.closed {
+		if b.root.res.closed.Load() {
 			return b.check()
 		}
 		if b.space != DeviceMemory || b.root.dev != s.ctx.dev {

@@ -7,13 +7,12 @@ import (
 	"npulua/npu/internal/executor"
 )
 
-// memory is one allocation and who uses it.
+// memory is one allocation, as one handle sees it, and who uses it.
 type memory struct {
 	res *resource
 	dev *Device // nil for host memory
-	// uses are the streams with queued work on the memory, with the last command of each.
-	uses  []use
-	first [2]use // backs uses
+	*usage
+	own usage // usage, unless the handle came by Receive
 }
 
 type use struct {
@@ -27,6 +26,7 @@ type use struct {
 func (m *memory) setLifetime() {
 	m.res.before = func(t *Thread) error { return m.settle(t, false) }
 	m.res.idle = func(d driver.Driver) bool {
+		defer m.lock()()
 		for _, u := range m.uses {
 			if !u.st.idle(d) {
 				return false
@@ -38,7 +38,7 @@ func (m *memory) setLifetime() {
 
 // used notes that the next command of st touches b.
 func (b *Buffer) used(st *streamState, site Site, write bool) {
-	if g := st.recording; g != nil {
+	if g := st.recording.Load(); g != nil {
 		g.rec.use(b, write)
 		return
 	}
@@ -46,6 +46,10 @@ func (b *Buffer) used(st *streamState, site Site, write bool) {
 }
 
 func (m *memory) used(st *streamState, site Site, write bool) {
+	if m.shared.Load() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+	}
 	ticket := st.queued + 1
 	uses := m.uses
 	for i := range uses {
@@ -65,7 +69,7 @@ func (m *memory) used(st *streamState, site Site, write bool) {
 func (m *memory) note(st *streamState, ticket uint64, site Site, write bool) {
 	live := m.uses[:0]
 	for _, u := range m.uses {
-		if u.ticket > u.st.synced {
+		if u.ticket > u.st.synced.Load() {
 			live = append(live, u)
 		}
 	}
@@ -79,18 +83,24 @@ func (m *memory) note(st *streamState, ticket uint64, site Site, write bool) {
 // settle waits for the queued work that uses the memory, or only for that which writes it. Faults
 // stay with their streams.
 func (m *memory) settle(t *Thread, writesOnly bool) error {
-	for _, u := range slices.Clone(m.uses) { // other tasks go on meanwhile
+	unlock := m.lock()
+	uses := slices.Clone(m.uses) // others go on meanwhile
+	unlock()
+	for _, u := range uses {
 		last := u.ticket
 		if writesOnly {
 			last = u.write
 		}
-		if last <= u.st.synced {
+		if last <= u.st.synced.Load() {
 			continue
 		}
-		if u.st.recording != nil {
+		if u.st.recording.Load() != nil {
 			return recordingError()
 		}
-		ticket := u.st.queued
+		ticket := u.ticket
+		if !u.st.foreign(t) {
+			ticket = u.st.queued
+		}
 		u.st.pins.Add(1)
 		left, err := t.s.unfinished(t, []*streamState{u.st}, nil) // at no cost: it may be gone
 		if err == nil && left != nil {
@@ -107,14 +117,15 @@ func (m *memory) settle(t *Thread, writesOnly bool) error {
 
 // pendingError is the refusal to touch host memory that queued work still uses.
 func (b *Buffer) pendingError(write bool) error {
+	defer b.root.lock()()
 	for _, u := range b.root.uses {
 		last := u.write
 		if write {
 			last = u.ticket
 		}
-		if last > u.st.synced && !u.st.held {
+		if last > u.st.synced.Load() && !u.st.held.Load() {
 			verb := "reads"
-			if u.write > u.st.synced {
+			if u.write > u.st.synced.Load() {
 				verb = "writes"
 			}
 			at := b.root.res.session.Where(u.site)
@@ -130,13 +141,13 @@ func (b *Buffer) pendingError(write bool) error {
 
 // touch refuses to let the host read (or write) memory that queued work writes (or uses).
 func (b *Buffer) touch(write bool) error {
-	if b.root.res.closed {
+	if b.root.res.closed.Load() {
 		return b.check()
 	}
 	if write && b.readOnly {
 		return errorf(ErrParamInvalid, "an input of the kernel cannot be written")
 	}
-	if len(b.root.uses) > 0 {
+	if b.root.shared.Load() || len(b.root.uses) > 0 {
 		return b.pendingError(write)
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync/atomic"
 
 	"npulua/npu/internal/driver"
 )
@@ -20,7 +21,7 @@ type resource struct {
 	parent   *resource
 	children []*resource // in order of creation; under session.mu, as all below
 	created  Site
-	closed   bool
+	closed   atomic.Bool
 	closedAt Site
 	closedBy string         // "": close; else the parent that took it along, "context"
 	scope    *scope         // the scope that will close it
@@ -68,13 +69,13 @@ func (r *resource) each(fn func(*resource)) {
 // recording reports whether a stream below r records a graph.
 func (r *resource) recording() bool {
 	found := false
-	r.each(func(x *resource) { found = found || x.stream != nil && x.stream.recording != nil })
+	r.each(func(x *resource) { found = found || x.stream != nil && x.stream.recording.Load() != nil })
 	return found
 }
 
 // check fails for a resource that was closed.
 func (r *resource) check() error {
-	if !r.closed {
+	if !r.closed.Load() {
 		return nil
 	}
 	return r.closedError()
@@ -82,10 +83,13 @@ func (r *resource) check() error {
 
 func (r *resource) closedError() *Error {
 	where := "was closed"
-	if r.closedBy != "" {
-		where = fmt.Sprintf("was closed with its %s", r.closedBy)
+	r.session.mu.Lock()
+	by, at := r.closedBy, r.closedAt
+	r.session.mu.Unlock()
+	if by != "" {
+		where = fmt.Sprintf("was closed with its %s", by)
 	}
-	if at := r.session.Where(r.closedAt); at != "" {
+	if at := r.session.Where(at); at != "" {
 		where += " at " + at
 	}
 	return hinted(errorf(ErrInvalidHandle, "%s %s", r.kind, where), "create a new one, or close it later")
@@ -95,7 +99,7 @@ func (r *resource) closedError() *Error {
 func (r *resource) close(t *Thread, by string, force bool) error {
 	s := r.session
 	s.mu.Lock()
-	closed, children := r.closed, slices.Clone(r.children)
+	closed, children := r.closed.Load(), slices.Clone(r.children)
 	recording := !closed && r.recording()
 	s.mu.Unlock()
 	if closed {
@@ -166,10 +170,11 @@ func (s *Session) tellLater(err error) {
 func (s *Session) forget(r *resource, at Site, by string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if r.closed {
+	if r.closed.Load() {
 		return false
 	}
-	r.closed, r.closedAt, r.closedBy = true, at, by
+	r.closedAt, r.closedBy = at, by
+	r.closed.Store(true)
 	s.closings.Add(1)
 	s.live[r.kind]--
 	if p := r.parent; p != nil {
@@ -188,7 +193,7 @@ func (s *Session) forget(r *resource, at Site, by string) bool {
 func (r *resource) collect() {
 	s := r.session
 	s.mu.Lock()
-	if r.closed || s.closing {
+	if r.closed.Load() || s.closing {
 		s.mu.Unlock()
 		return
 	}
@@ -205,7 +210,7 @@ func (r *resource) collect() {
 			return false
 		}
 		s.mu.Lock()
-		gone := r.closed
+		gone := r.closed.Load()
 		s.mu.Unlock()
 		if gone {
 			return true

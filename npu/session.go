@@ -39,6 +39,8 @@ type Session struct {
 
 	closings atomic.Uint64 // handles closed so far
 
+	retaining sync.Mutex // held while a device is retained
+
 	mu       sync.Mutex
 	root     *resource
 	live     map[string]int // open handles by kind

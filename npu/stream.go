@@ -38,7 +38,7 @@ func (c *Context) CreateStream(t *Thread, opts StreamOptions) (*Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	st := &streamState{ctx: c.h, stop: c.stop}
+	st := &streamState{sch: t.scheduler(), ctx: c.h, stop: c.stop}
 	err = t.retry(c.h, func(d driver.Driver) (err error) {
 		st.h, err = d.CreateStream(driver.StreamConfig{Priority: opts.Priority})
 		if err != nil || opts.Failure == "" {
@@ -53,7 +53,7 @@ func (c *Context) CreateStream(t *Thread, opts StreamOptions) (*Stream, error) {
 		return nil, err
 	}
 	if mode == driver.StopOnFailure {
-		c.stop.on = true
+		c.stop.on.Store(true)
 	}
 	t.s.mu.Lock()
 	c.streams++
@@ -104,7 +104,7 @@ func (s *Stream) Priority() int { return s.priority }
 func (s *Stream) IsDefault() bool { return s.state.h == 0 }
 
 // Closed reports whether s was closed, by itself or with its context.
-func (s *Stream) Closed() bool { return s.res.closed || s.ctx.res.closed }
+func (s *Stream) Closed() bool { return s.res.closed.Load() || s.ctx.res.closed.Load() }
 
 // ID is the number that the runtime gave the stream in its device.
 func (s *Stream) ID(t *Thread) (int, error) {
@@ -130,7 +130,7 @@ func (s *Stream) check() error {
 }
 
 func (s *Stream) closedError() error {
-	if s.res.closed {
+	if s.res.closed.Load() {
 		return s.res.closedError()
 	}
 	e := s.ctx.res.closedError()
@@ -146,7 +146,7 @@ func (s *Stream) begin(t *Thread, op driver.Op) (executor.Pending, *driver.Comma
 	if t.c.Inside() {
 		return executor.Pending{}, nil, insideError()
 	}
-	if g := s.state.recording; g != nil {
+	if g := s.state.recording.Load(); g != nil {
 		if err := g.rec.refused(); err != nil {
 			return executor.Pending{}, nil, err
 		}
@@ -161,7 +161,7 @@ func (s *Stream) begin(t *Thread, op driver.Op) (executor.Pending, *driver.Comma
 
 // submit publishes the command; in a blocking session it waits for it.
 func (s *Stream) submit(t *Thread, p executor.Pending) error {
-	if g := s.state.recording; g != nil {
+	if g := s.state.recording.Load(); g != nil {
 		return s.note(t, p, graphNode{})
 	}
 	s.state.queued++
@@ -175,7 +175,7 @@ func (s *Stream) submit(t *Thread, p executor.Pending) error {
 // note publishes a command that is recorded in a graph.
 func (s *Stream) note(t *Thread, p executor.Pending, n graphNode, after ...int) error {
 	n.op, n.site = p.Op(), t.Site
-	s.state.recording.note(s.state, n, after...)
+	s.state.recording.Load().note(s.state, n, after...)
 	p.Submit()
 	return nil
 }
@@ -186,7 +186,7 @@ func implicitError() error {
 
 // meet refuses a wait of s for e where one of them is part of a recording that the other cannot join.
 func (s *Stream) meet(t *Thread, e *Event) error {
-	g, of := s.state.recording, e.mark.recording
+	g, of := s.state.recording.Load(), e.mark.recording
 	switch {
 	case g == of:
 	case g != nil:
@@ -261,7 +261,7 @@ func (s *Stream) Record(t *Thread, e *Event) error {
 		return err
 	}
 	c.Event = e.h
-	if g := s.state.recording; g != nil {
+	if g := s.state.recording.Load(); g != nil {
 		e.mark.recording, e.mark.node = g, len(g.nodes)
 		g.rec.events = append(g.rec.events, e)
 		return s.submit(t, p)
@@ -276,7 +276,7 @@ func (s *Stream) Wait(t *Thread, e *Event) error {
 	if err := e.check(); err != nil {
 		return err
 	}
-	if s.state.recording != nil || e.mark.recording != nil {
+	if s.state.recording.Load() != nil || e.mark.recording != nil {
 		if err := s.meet(t, e); err != nil {
 			return err
 		}
@@ -287,7 +287,7 @@ func (s *Stream) Wait(t *Thread, e *Event) error {
 	}
 	c.Event = e.h
 	if g := e.mark.recording; g != nil {
-		if s.state.recording == nil {
+		if s.state.recording.Load() == nil {
 			g.join(s)
 		}
 		return s.note(t, p, graphNode{}, e.mark.node)

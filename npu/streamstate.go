@@ -5,28 +5,39 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"weak"
 
 	"npulua/npu/internal/driver"
 )
 
-// streamState is what outlives the handle: where the stream is and how far the host knows it done.
+// streamState is what outlives the handle: where the stream is and how far the host knows it done. It
+// belongs to the goroutine of the stream, except for what other goroutines need that use the same memory.
 type streamState struct {
-	name      streamName
-	ctx       driver.Context
-	h         driver.Stream // 0: the default stream of ctx
-	queued    uint64        // commands submitted
-	synced    uint64        // commands that the host knows to be done
-	after     []dependency  // what waits for events bring along
-	stop      *stopping     // of the context
-	recording *Graph        // that commands are recorded in instead of run; nil: they run
-	held      bool          // a callback runs: nothing of the stream does meanwhile
-	pins      atomic.Int32  // waits under way: garbage collection must not take it
-	handle    weak.Pointer[Stream]
-	fault     error // what its work left when garbage collection took it; under session.mu
+	name   streamName
+	ctx    driver.Context
+	h      driver.Stream // 0: the default stream of ctx
+	sch    *Scheduler    // whose tasks use it; nil: not known
+	queued uint64        // commands submitted
+	stop   *stopping     // of the context
+	pins   atomic.Int32  // waits under way: garbage collection must not take it
+	handle weak.Pointer[Stream]
 
+	recording atomic.Pointer[Graph] // that commands are recorded in instead of run; nil: they run
+	held      atomic.Bool           // a callback runs: nothing of the stream does meanwhile
+	synced    atomic.Uint64         // commands that the host knows to be done
+	mu        sync.Mutex
+	after     []dependency // what waits for events bring along; under mu
+
+	fault      error   // what its work left when garbage collection took it; under session.mu
 	lateErrors []error // of functions of Notify, not told yet; under session.mu
+}
+
+// foreign reports whether tasks of another scheduler than that of t use the stream: what is known of its
+// commands, and their faults, are theirs.
+func (st *streamState) foreign(t *Thread) bool {
+	return st.sch != nil && t.task != nil && st.sch != t.task.sch
 }
 
 // streamName tells streams apart for people, also where the handle is gone.
@@ -54,8 +65,8 @@ func (n streamName) compare(m streamName) int {
 // stopping is what the streams of one context share where a failed command stops them all: every
 // wait returns the fault then, but closing does not tell it once more.
 type stopping struct {
-	on   bool
-	told *Error
+	on   atomic.Bool
+	told atomic.Pointer[Error]
 }
 
 // unlessTold is err, or nil where it is the same fault as told.
@@ -93,6 +104,8 @@ func (st *streamState) look(d driver.Driver) (done, gone bool) {
 
 // depend notes that the next command of st comes after done commands of src.
 func (st *streamState) depend(src *streamState, done uint64) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
 	for i := range st.after {
 		if d := &st.after[i]; d.src == src {
 			d.done = max(d.done, done)
@@ -104,10 +117,11 @@ func (st *streamState) depend(src *streamState, done uint64) {
 
 // known notes that the host has seen st done up to ticket.
 func (st *streamState) known(ticket uint64) {
-	if ticket <= st.synced {
+	if ticket <= st.synced.Load() {
 		return
 	}
-	st.synced = ticket
+	st.mu.Lock()
+	st.synced.Store(max(ticket, st.synced.Load()))
 	keep := st.after[:0]
 	var reached []dependency
 	for _, d := range st.after {
@@ -118,6 +132,7 @@ func (st *streamState) known(ticket uint64) {
 		}
 	}
 	st.after = keep
+	st.mu.Unlock()
 	for _, d := range reached {
 		d.src.known(d.done)
 	}
@@ -126,8 +141,8 @@ func (st *streamState) known(ticket uint64) {
 // learn notes that st is done up to ticket, and gives the fault of its work to add.
 func (st *streamState) learn(ticket uint64, fault error, add func(*streamState, error)) {
 	st.known(ticket)
-	if e, ok := fault.(*Error); ok && st.stop.on && st.stop.told == nil {
-		st.stop.told = e
+	if e, ok := fault.(*Error); ok && st.stop.on.Load() {
+		st.stop.told.CompareAndSwap(nil, e)
 	}
 	if add != nil {
 		add(st, fault)

@@ -22,7 +22,7 @@ func (s *Stream) synchronize(t *Thread, timeout time.Duration) error {
 	if err := s.check(); err != nil {
 		return err
 	}
-	if s.state.recording != nil {
+	if s.state.recording.Load() != nil {
 		return recordingError()
 	}
 	err := synchronizeState(t, s.state, timeout)
@@ -41,6 +41,9 @@ func (s *Stream) Query(t *Thread) (bool, error) {
 }
 
 func synchronizeState(t *Thread, st *streamState, timeout time.Duration) error {
+	if st.foreign(t) {
+		return t.told(t.reach(&executor.Target{Kind: executor.WaitStream, Context: st.ctx, Stream: st.h, Timeout: timeout, KeepFaults: true}))
+	}
 	ticket := st.queued
 	err := t.reach(&executor.Target{Kind: executor.WaitStream, Context: st.ctx, Stream: st.h, Timeout: timeout})
 	if finished(err) {
@@ -89,7 +92,7 @@ func (s *Session) synchronizeAll(t *Thread, r *resource, timeout time.Duration, 
 	r.each(func(r *resource) {
 		if st := r.stream; st != nil {
 			st.pins.Add(1)
-			told[st.stop] = st.stop.told
+			told[st.stop] = st.stop.told.Load()
 			states = append(states, st)
 		}
 	})
@@ -130,7 +133,9 @@ func (s *Session) synchronizeAll(t *Thread, r *resource, timeout time.Duration, 
 	}
 	s.adopted(r, add)
 	for _, st := range all {
-		errs = append(errs, st.withLate(s, nil))
+		if !st.foreign(t) {
+			errs = append(errs, st.withLate(s, nil))
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -148,8 +153,7 @@ func (s *Session) unfinished(t *Thread, states []*streamState, add func(*streamS
 				done, gone := st.look(d)
 				switch {
 				case gone: // garbage collection took it
-				case done && add == nil:
-					st.known(st.queued)
+				case done && (add == nil || st.foreign(t)):
 				case done:
 					st.learn(st.queued, own(s.exec.Fault(st.ctx, st.h)), add)
 				default:

@@ -240,6 +240,14 @@ func (w *suspension) resume(by *Scheduler) {
 	s.c.Wake()
 }
 
+// scheduler is that of t's task, or nil.
+func (t *Thread) scheduler() *Scheduler {
+	if t.task == nil {
+		return nil
+	}
+	return t.task.sch
+}
+
 // interrupted is why t may not wait any more.
 func (t *Task) interrupted() error {
 	if t.cancelled != nil && t.shield == 0 {

@@ -113,7 +113,7 @@ func (t *Thread) CurrentContext() (*Context, error) {
 
 func (t *Thread) current() *Context {
 	for n := len(t.history); n > 0; n = len(t.history) {
-		if c := t.history[n-1]; !c.res.closed {
+		if c := t.history[n-1]; !c.res.closed.Load() {
 			return c
 		}
 		t.history[n-1] = nil

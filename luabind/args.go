@@ -43,6 +43,8 @@ func typeName(v lua.LValue) string {
 			return "a task"
 		case *npu.Channel:
 			return "a channel"
+		case *worker:
+			return "a worker"
 		}
 	}
 	if v == lua.LNil {

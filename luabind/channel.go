@@ -32,7 +32,7 @@ var channelClass = &class[*npu.Channel]{
 		if err != nil {
 			return err
 		}
-		c.push(received(v))
+		c.push(c.in.unpack(v))
 		return nil
 	},
 }
@@ -43,15 +43,39 @@ var channelFunctions = []function{
 	{"try_select", doc{"(cases)", "index, value, open", "Does the first of the cases that can be done at once, as `npu.select`; nil where none can.", "107017 for sending to a closed channel", `if npu.try_select{stop} then return end`}, nil, moduleTrySelect},
 }
 
-// received is a value that came out of a channel.
-func received(v any) lua.LValue {
-	if v, ok := v.(lua.LValue); ok {
-		return v
-	}
-	return lua.LNil
+// parcel is a value on its way into ch.
+type parcel struct {
+	value any
+	p     *packer // nil: the value goes as it is
 }
 
-func (in *Interp) channel(ch *npu.Channel) lua.LValue { return in.channels.wrap(ch, &ch.Bound) }
+// parcel packs v where machines share ch.
+func (c *call) parcel(ch *npu.Channel, v lua.LValue) (parcel, error) {
+	if !ch.Shared() {
+		return parcel{value: v}, nil
+	}
+	p := c.in.newPacker(false)
+	value, err := p.pack(v)
+	if err != nil {
+		p.drop()
+	}
+	return parcel{value, p}, err
+}
+
+// returned gives back what was packed, where it was not sent.
+func (x parcel) returned() {
+	if x.p != nil {
+		x.p.drop()
+	}
+}
+
+// channel is the value of ch: one made by another machine gets a new one each time, which equals the last.
+func (in *Interp) channel(ch *npu.Channel) lua.LValue {
+	if ud, ok := ch.Bound.(*lua.LUserData); ok && ud.Metatable != in.channels.meta {
+		return in.channels.wrap(ch, new(any))
+	}
+	return in.channels.wrap(ch, &ch.Bound)
+}
 
 func moduleChannel(c *call) error {
 	var capacity int64
@@ -86,7 +110,14 @@ func channelSend(c *call, ch *npu.Channel) error {
 	if err != nil {
 		return err
 	}
-	return ch.Send(c.t, v, timeout)
+	x, err := c.parcel(ch, v)
+	if err != nil {
+		return err
+	}
+	if err = ch.Send(c.t, x.value, timeout); err != nil {
+		x.returned()
+	}
+	return err
 }
 
 func channelTrySend(c *call, ch *npu.Channel) error {
@@ -94,7 +125,14 @@ func channelTrySend(c *call, ch *npu.Channel) error {
 	if err != nil {
 		return err
 	}
-	sent, err := ch.TrySend(c.t, v)
+	x, err := c.parcel(ch, v)
+	if err != nil {
+		return err
+	}
+	sent, err := ch.TrySend(c.t, x.value)
+	if !sent {
+		x.returned()
+	}
 	c.push(lua.LBool(sent))
 	return err
 }
@@ -105,13 +143,13 @@ func channelReceive(c *call, ch *npu.Channel) error {
 		return err
 	}
 	v, _, err := ch.Receive(c.t, timeout)
-	c.push(received(v))
+	c.push(c.in.unpack(v))
 	return err
 }
 
 func channelTryReceive(c *call, ch *npu.Channel) error {
 	v, open, ok, err := ch.TryReceive(c.t)
-	c.push(received(v))
+	c.push(c.in.unpack(v))
 	c.push(lua.LBool(ok && open))
 	return err
 }
@@ -136,14 +174,22 @@ func (c *call) selectCase(timeout time.Duration, try bool) error {
 	if list.Len() == 0 {
 		return c.errorf("argument 1 (cases) is empty: nothing could end the wait")
 	}
-	cases := make([]npu.Case, list.Len())
-	for i := range cases {
-		var err error
-		if cases[i], err = c.readCase(i+1, list.RawGetInt(i+1)); err != nil {
-			return err
+	cases, parcels := make([]npu.Case, list.Len()), make([]parcel, list.Len())
+	chosen, err := npu.Chosen{Index: -1}, error(nil)
+	for i := 0; i < len(cases) && err == nil; i++ {
+		if cases[i], err = c.readCase(i+1, list.RawGetInt(i+1)); err == nil && cases[i].Send {
+			parcels[i], err = c.parcel(cases[i].Channel, cases[i].Value.(lua.LValue))
+			cases[i].Value = parcels[i].value
 		}
 	}
-	chosen, err := npu.Select(c.t, cases, timeout, try)
+	if err == nil {
+		chosen, err = npu.Select(c.t, cases, timeout, try)
+	}
+	for i, x := range parcels {
+		if i != chosen.Index || err != nil {
+			x.returned()
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -153,7 +199,7 @@ func (c *call) selectCase(timeout time.Duration, try bool) error {
 	}
 	c.push(lua.LNumber(chosen.Index + 1))
 	if k := cases[chosen.Index]; k.Task == nil && !k.Send {
-		c.push(received(chosen.Value))
+		c.push(c.in.unpack(chosen.Value))
 		c.push(lua.LBool(chosen.Open))
 	}
 	return nil

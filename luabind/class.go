@@ -130,6 +130,7 @@ func (b *binding[T]) metatable(index lua.LValue) *lua.LTable {
 	mt.RawSetString("__newindex", L.NewFunction(b.store))
 	mt.RawSetString("__tostring", L.NewFunction(b.tostring))
 	mt.RawSetString("__metatable", lua.LString("npu."+b.cl.name))
+	mt.RawSetString("__eq", L.NewFunction(b.equal))
 	if b.cl.call != nil {
 		mt.RawSetString("__call", L.NewFunction(b.method(&method[T]{name: "call", fn: b.cl.call})))
 	}
@@ -267,6 +268,19 @@ func (b *binding[T]) tostring(L *lua.LState) int {
 		text = b.cl.str(self)
 	}
 	L.Push(lua.LString(text))
+	return 1
+}
+
+// equal is __eq: two values can stand for one handle.
+func (b *binding[T]) equal(L *lua.LState) int {
+	x, _ := b.self(L)
+	ud, _ := L.Get(2).(*lua.LUserData)
+	same := false
+	if ud != nil {
+		y, ok := ud.Value.(T)
+		same = ok && x == y
+	}
+	L.Push(lua.LBool(same))
 	return 1
 }
 

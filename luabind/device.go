@@ -33,12 +33,35 @@ var deviceClass = &class[*npu.Device]{
 	str: func(d *npu.Device) string { return fmt.Sprintf("device(%d%s", d.ID(), closedMark(d.Closed())) },
 }
 
-func (in *Interp) device(d *npu.Device) lua.LValue   { return in.devices.wrap(d, &d.Bound) }
-func (in *Interp) context(x *npu.Context) lua.LValue { return in.contexts.wrap(x, &x.Bound) }
-func (in *Interp) stream(s *npu.Stream) lua.LValue   { return in.streams.wrap(s, &s.Bound) }
-func (in *Interp) event(e *npu.Event) lua.LValue     { return in.events.wrap(e, &e.Bound) }
-func (in *Interp) buffer(b *npu.Buffer) lua.LValue   { return in.buffers.wrap(b, &b.Bound) }
-func (in *Interp) kernel(k *npu.Kernel) lua.LValue   { return in.kernels.wrap(k, &k.Bound) }
+func (in *Interp) device(d *npu.Device) lua.LValue { return in.devices.wrap(d, in.cell(d)) }
+
+func (in *Interp) context(x *npu.Context) lua.LValue {
+	if x.IsDefault() {
+		return in.contexts.wrap(x, in.cell(x))
+	}
+	return in.contexts.wrap(x, &x.Bound)
+}
+
+func (in *Interp) stream(s *npu.Stream) lua.LValue {
+	if s.IsDefault() {
+		return in.streams.wrap(s, in.cell(s))
+	}
+	return in.streams.wrap(s, &s.Bound)
+}
+
+// cell is where the value of a handle is kept that lives as long as its device: each machine has its own.
+func (in *Interp) cell(handle any) *any {
+	c := in.common[handle]
+	if c == nil {
+		c = new(any)
+		in.common[handle] = c
+	}
+	return c
+}
+
+func (in *Interp) event(e *npu.Event) lua.LValue   { return in.events.wrap(e, &e.Bound) }
+func (in *Interp) buffer(b *npu.Buffer) lua.LValue { return in.buffers.wrap(b, &b.Bound) }
+func (in *Interp) kernel(k *npu.Kernel) lua.LValue { return in.kernels.wrap(k, &k.Bound) }
 
 func deviceCreateContext(c *call, d *npu.Device) error {
 	x, err := d.CreateContext(c.t)

@@ -34,7 +34,7 @@ func (cl *class[T]) help() classHelp {
 
 // helpClasses is every class in the order of the manual.
 func helpClasses() []classHelp {
-	return []classHelp{moduleHelp(), deviceClass.help(), contextClass.help(), streamClass.help(), eventClass.help(), bufferClass.help(), kernelClass.help(), graphClass.help(), taskClass.help(), channelClass.help()}
+	return []classHelp{moduleHelp(), deviceClass.help(), contextClass.help(), streamClass.help(), eventClass.help(), bufferClass.help(), kernelClass.help(), graphClass.help(), taskClass.help(), channelClass.help(), workerClass.help()}
 }
 
 func moduleHelp() classHelp {

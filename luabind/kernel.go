@@ -30,15 +30,23 @@ func moduleKernel(c *call) error {
 	if err != nil {
 		return err
 	}
-	k := c.in.builtins[name]
-	if k == nil {
-		if k, err = c.in.session.Kernel(name); err != nil {
-			return err
-		}
-		c.in.builtins[name] = k
+	k, err := c.in.builtin(name)
+	if err == nil {
+		c.push(c.in.kernel(k))
 	}
-	c.push(c.in.kernel(k))
-	return nil
+	return err
+}
+
+// builtin is the built-in kernel called name, the same one each time.
+func (in *Interp) builtin(name string) (*npu.Kernel, error) {
+	if k := in.builtins[name]; k != nil {
+		return k, nil
+	}
+	k, err := in.session.Kernel(name)
+	if err == nil {
+		in.builtins[name] = k
+	}
+	return k, err
 }
 
 func declareKernel(c *call, tb *lua.LTable) error {

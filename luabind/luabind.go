@@ -20,6 +20,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"sync"
 
 	lua "github.com/yuin/gopher-lua"
 
@@ -77,6 +78,15 @@ type Interp struct {
 	channels  *binding[*npu.Channel]
 	args      []npu.Arg // scratch of launches
 
+	parent     *Interp       // of a worker: the machine of the main script
+	open       func(*Interp) // openMachine: a worker's function is in its tables
+	workerType *binding[*worker]
+	workersMu  sync.Mutex
+	workers    []*worker             // of the main script's machine: all of them; under workersMu
+	started    int                   // of those; under workersMu
+	library    map[lua.LValue]string // names of what the library made
+	common     map[any]*any          // values of handles that several machines use
+
 	sched     *npu.Scheduler
 	main      *task // the script's first one
 	trails    trails
@@ -101,11 +111,19 @@ func Open(ctx context.Context, opts Options) (*Interp, error) {
 		return nil, err
 	}
 	in.session, in.thread = session, session.Main()
+	in.openStreams()
+	in.open = (*Interp).openMachine
+	in.openMachine()
+	return in, nil
+}
+
+// openMachine makes the virtual machine.
+func (in *Interp) openMachine() {
 	in.L = lua.NewState(lua.Options{
 		CallStackSize: maxCalls, RegistrySize: firstValues, RegistryMaxSize: maxValues,
 		RegistryGrowStep: firstValues, MinimizeStackMemory: true,
 	})
-	in.openLibraries(ctx)
+	in.openLibraries(in.ctx)
 	in.state = in.L
 	in.deadlocks = make(map[*lua.LTable]bool)
 	in.openTasks()
@@ -119,17 +137,19 @@ func Open(ctx context.Context, opts Options) (*Interp, error) {
 	in.graphs = register(in, graphClass)
 	in.tasks = register(in, taskClass)
 	in.channels = register(in, channelClass)
+	in.workerType = register(in, workerClass)
+	in.common = make(map[any]*any)
 	in.openModule()
 	in.openBase()
+	in.snapshot()
 	in.setArgs()
-	return in, nil
 }
 
 // ErrClosedPipe is the cause of the end of a script whose standard output nobody reads any more.
 var ErrClosedPipe = errors.New("standard output is closed")
 
-// openLibraries replaces what the virtual machine's library gets wrong.
-func (in *Interp) openLibraries(ctx context.Context) {
+// openStreams makes the standard streams, which all machines of the session use.
+func (in *Interp) openStreams() {
 	o := &in.opts
 	if o.Stdin == nil {
 		o.Stdin = os.Stdin
@@ -149,6 +169,10 @@ func (in *Interp) openLibraries(ctx context.Context) {
 		StdinTerminal: o.StdinTerminal,
 	}
 	in.std.Stdout.OnBroken(func(error) { in.cancel(ErrClosedPipe) })
+}
+
+// openLibraries replaces what the virtual machine's library gets wrong.
+func (in *Interp) openLibraries(ctx context.Context) {
 	in.threads = lua51.OpenThreads(in.L, ctx)
 	in.sites.threads = in.threads
 	in.linker = lua51.NewLinker(in.L)
@@ -180,6 +204,7 @@ func (in *Interp) Close(force bool) error {
 		in.cancel(context.Canceled)
 	}
 	in.sched.Abandon()
+	in.endWorkers()
 	err := in.session.Close(force)
 	if !force {
 		err = errors.Join(in.failures(), err)

@@ -23,7 +23,7 @@ type function struct {
 var pinnedOption = []option{{"pinned", "false for ordinary memory, which queued copies refuse; true"}}
 
 // moduleFunctions is every function of npu, in the order of the manual.
-var moduleFunctions = slices.Concat(coreFunctions, taskFunctions, channelFunctions)
+var moduleFunctions = slices.Concat(coreFunctions, taskFunctions, channelFunctions, workerFunctions)
 
 var coreFunctions = []function{
 	{"device", doc{"(id)", "device", "Retains a device and makes its default context current for this task. Ids count from 0. Asking again gives the same device.", "107001 where there is no such device", `local dev = npu.device(0)`}, nil, moduleDevice},

@@ -13,15 +13,20 @@ import (
 // sites numbers places in scripts: a source owns ranges of numbers, one a line, so that noting the
 // place of a call is an addition. Chunks of one name share their numbers.
 type sites struct {
-	mu     sync.Mutex // the table is read by whoever formats an error
-	bases  map[source]npu.Site
-	ranges []source // range i begins at 1 + i * linesInRange
+	table *siteTable
 
 	// owned by the interpreter's goroutine
 	threads *lua51.Threads
 	proto   *lua.FunctionProto // of the last call
 	part    int                // of its source
 	base    npu.Site
+}
+
+// siteTable is what the machines of one session share, and whoever formats an error.
+type siteTable struct {
+	mu     sync.Mutex
+	bases  map[source]npu.Site
+	ranges []source // range i begins at 1 + i * linesInRange
 }
 
 // source is a part of a chunk: its lines from part * linesInRange on.
@@ -35,7 +40,7 @@ const (
 	maxRanges    = 1<<20 - 1 // what 32 bits hold; later chunks have no places
 )
 
-func newSites() *sites { return &sites{bases: make(map[source]npu.Site)} }
+func newSites() *sites { return &sites{table: &siteTable{bases: make(map[source]npu.Site)}} }
 
 // here is the place in a script that called the Go function running on L, 0 where there is none.
 func (s *sites) here(L *lua.LState) npu.Site {
@@ -44,7 +49,7 @@ func (s *sites) here(L *lua.LState) npu.Site {
 		return 0
 	}
 	if part := line / linesInRange; proto != s.proto || part != s.part {
-		s.proto, s.part, s.base = proto, part, s.baseOf(source{proto.SourceName, part})
+		s.proto, s.part, s.base = proto, part, s.table.baseOf(source{proto.SourceName, part})
 	}
 	if s.base == 0 {
 		return 0
@@ -52,7 +57,7 @@ func (s *sites) here(L *lua.LState) npu.Site {
 	return s.base + npu.Site(line%linesInRange)
 }
 
-func (s *sites) baseOf(src source) npu.Site {
+func (s *siteTable) baseOf(src source) npu.Site {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	base, ok := s.bases[src]
@@ -65,7 +70,9 @@ func (s *sites) baseOf(src source) npu.Site {
 }
 
 // text is "script.lua:12".
-func (s *sites) text(site npu.Site) string {
+func (s *sites) text(site npu.Site) string { return s.table.text(site) }
+
+func (s *siteTable) text(site npu.Site) string {
 	if site == 0 {
 		return ""
 	}

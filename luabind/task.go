@@ -214,9 +214,14 @@ func moduleSleep(c *call) error {
 	return c.t.Sleep(d)
 }
 
-// Finish waits, at the end of a script, until all its tasks have ended.
+// Finish waits, at the end of a script, until all its tasks and workers have ended.
 func (in *Interp) Finish() error {
 	err := in.sched.Finish()
+	for more := true; more && err == nil; {
+		if more, err = in.finishWorkers(); err == nil {
+			err = in.sched.Finish()
+		}
+	}
 	var e *npu.Error
 	if errors.As(err, &e) && e.Op == "" {
 		e.Op = "end of the script"
@@ -226,7 +231,7 @@ func (in *Interp) Finish() error {
 
 // taskFailure is the error of a task that nobody joined.
 type taskFailure struct {
-	task *npu.Task
+	task fmt.Stringer // a task or worker
 	err  error
 }
 
@@ -246,7 +251,7 @@ func (in *Interp) failures() error {
 		}
 		errs = append(errs, &taskFailure{t, t.Err()})
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, in.workerFailures()...)...)
 }
 
 // traceOf is the traceback of an error of a script, "" where it has none.

@@ -87,7 +87,7 @@ func (c *Context) Alloc(t *Thread, typ DType, count int64, policy string) (*Buff
 	m := newMemory(c.dev)
 	m.res = t.s.adopt(t, &resource{kind: "device memory", detail: describe(typ, count, n), parent: c.dev.res, explicit: true,
 		ctx: c.dev.deflt.h, destroy: func(d driver.Driver, _ bool) error { return d.Free(p) }})
-	m.setLifetime()
+	m.guard(m.res)
 	b := &Buffer{root: m, space: DeviceMemory, typ: typ, count: count, bytes: n, ptr: p}
 	runtime.AddCleanup(b, (*resource).collect, m.res)
 	return b, nil
@@ -133,7 +133,7 @@ func (t *Thread) Host(typ DType, count int64, pinned bool) (*Buffer, error) {
 	p := b.ptr
 	m.res = t.s.adopt(t, &resource{kind: "pinned memory", detail: describe(typ, count, n), explicit: true,
 		destroy: m.freeHost(p)})
-	m.setLifetime()
+	m.guard(m.res)
 	runtime.AddCleanup(b, (*resource).collect, m.res)
 	return b, nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -17,6 +18,9 @@ type Channel struct {
 	capacity int
 	number   int
 	site     Site
+
+	name   string // for messages, where it is no channel of the program
+	shared atomic.Bool
 
 	mu        sync.Mutex
 	buffered  queue[any]
@@ -69,20 +73,48 @@ func (c *Channel) Closed() bool {
 
 // String names the channel for messages: "channel 1 (made at a.lua:3)".
 func (c *Channel) String() string {
+	if c.name != "" {
+		return c.name
+	}
 	return fmt.Sprintf("channel %d%s", c.number, c.s.made("made", c.site))
 }
 
-// Each calls fn with every value that waits in the channel, to replace it by fn's result, and stops at the
-// first error.
-func (c *Channel) Each(fn func(v any) (any, error)) error {
+// SetName gives the channel another name in messages. Before anybody uses it.
+func (c *Channel) SetName(name string) { c.name = name }
+
+// Shared reports whether Share was called.
+func (c *Channel) Shared() bool { return c.shared.Load() }
+
+// Share notes that tasks of several schedulers use the channel from now on, and replaces each value that
+// waits in it, or to be sent, by what fn makes of it. It stops at the first error. Once shared, it does
+// nothing.
+func (c *Channel) Share(fn func(v any) (any, error)) error {
+	if c.shared.Swap(true) {
+		return nil
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	err := c.replace(fn)
+	if err != nil {
+		c.shared.Store(false)
+	}
+	return err
+}
+
+func (c *Channel) replace(fn func(v any) (any, error)) error {
 	for i := c.buffered.head; i < len(c.buffered.items); i++ {
 		v, err := fn(c.buffered.items[i])
 		if err != nil {
 			return err
 		}
 		c.buffered.items[i] = v
+	}
+	for _, p := range c.senders.items[c.senders.head:] {
+		v, err := fn(p.value)
+		if err != nil {
+			return err
+		}
+		p.value = v
 	}
 	return nil
 }
@@ -100,7 +132,7 @@ func (c *Channel) Send(t *Thread, v any, timeout time.Duration) error {
 		c.mu.Unlock()
 		return err
 	}
-	p := &party{w: &suspension{on: c, sends: true}, value: v}
+	p := &party{w: &suspension{task: task, on: c, sends: true}, value: v}
 	c.senders.push(p)
 	c.mu.Unlock()
 	return c.wait(task, p, &c.senders, timeout)
@@ -130,7 +162,7 @@ func (c *Channel) Receive(t *Thread, timeout time.Duration) (v any, open bool, e
 		c.mu.Unlock()
 		return v, open, nil
 	}
-	p := &party{w: &suspension{on: c}}
+	p := &party{w: &suspension{task: task, on: c}}
 	c.receivers.push(p)
 	c.mu.Unlock()
 	err = c.wait(task, p, &c.receivers, timeout)

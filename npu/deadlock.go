@@ -82,6 +82,9 @@ func (w *suspension) text(s *Session) string {
 	case *Task:
 		return "waits for " + x.String() + at
 	case *Channel:
+		if x.name != "" {
+			return "waits for " + x.name + at
+		}
 		if w.sends {
 			return "sends to " + x.String() + at
 		}

@@ -37,6 +37,7 @@ const (
 	ErrStreamTimeout    = driver.CodeStreamSyncTimeout
 	ErrEventTimeout     = driver.CodeEventSyncTimeout
 	ErrInternal         = driver.CodeInternal
+	ErrTaskAbort        = driver.CodeTaskAbort // a task was cancelled
 )
 
 // MaxAffected bounds Error.Affected.

@@ -44,7 +44,7 @@ type graphRecording struct {
 // graphRuns is what the host knows of the replays. It does not hold the graph, so that recorded
 // callbacks can have it.
 type graphRuns struct {
-	memory        // its uses are the streams with replays
+	usage         // its uses are the streams with replays
 	parallel bool // commands of several streams run side by side
 }
 
@@ -135,8 +135,7 @@ func (s *Stream) Capture(t *Thread, fn func() error) (*Graph, error) {
 	graph := g.h
 	g.res = t.s.adopt(t, &resource{kind: "graph", detail: fmt.Sprintf("%d commands", len(g.nodes)), parent: s.ctx.res, explicit: true, ctx: s.ctx.h,
 		destroy: func(driver.Driver, bool) error { return capturer.DestroyGraph(graph) }})
-	g.runs.res = g.res
-	g.runs.setLifetime()
+	g.runs.guard(g.res)
 	runtime.AddCleanup(g, (*resource).collect, g.res)
 	return g, nil
 }

@@ -22,10 +22,10 @@ type use struct {
 	site   Site   // of the last write, else of the last use
 }
 
-// setLifetime lets the memory live as long as queued work uses it.
-func (m *memory) setLifetime() {
-	m.res.before = func(t *Thread) error { return m.settle(t, false) }
-	m.res.idle = func(d driver.Driver) bool {
+// guard lets res live as long as queued work uses it.
+func (m *usage) guard(res *resource) {
+	res.before = func(t *Thread) error { return m.settle(t, false) }
+	res.idle = func(d driver.Driver) bool {
 		defer m.lock()()
 		for _, u := range m.uses {
 			if !u.st.idle(d) {
@@ -45,7 +45,7 @@ func (b *Buffer) used(st *streamState, site Site, write bool) {
 	b.root.used(st, site, write)
 }
 
-func (m *memory) used(st *streamState, site Site, write bool) {
+func (m *usage) used(st *streamState, site Site, write bool) {
 	if m.shared.Load() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
@@ -66,7 +66,7 @@ func (m *memory) used(st *streamState, site Site, write bool) {
 	m.note(st, ticket, site, write)
 }
 
-func (m *memory) note(st *streamState, ticket uint64, site Site, write bool) {
+func (m *usage) note(st *streamState, ticket uint64, site Site, write bool) {
 	live := m.uses[:0]
 	for _, u := range m.uses {
 		if u.ticket > u.st.synced.Load() {
@@ -82,7 +82,7 @@ func (m *memory) note(st *streamState, ticket uint64, site Site, write bool) {
 
 // settle waits for the queued work that uses the memory, or only for that which writes it. Faults
 // stay with their streams.
-func (m *memory) settle(t *Thread, writesOnly bool) error {
+func (m *usage) settle(t *Thread, writesOnly bool) error {
 	unlock := m.lock()
 	uses := slices.Clone(m.uses) // others go on meanwhile
 	unlock()

@@ -40,7 +40,7 @@ func Select(t *Thread, cases []Case, timeout time.Duration, try bool) (Chosen, e
 	if err != nil {
 		return Chosen{}, err
 	}
-	w := &suspension{on: cases}
+	w := &suspension{task: task, on: cases}
 	parties := make([]*party, len(cases))
 	unlock := lockAll(cases)
 	for i, c := range cases {

@@ -66,11 +66,14 @@ func (b *Buffer) Share() (*Shared, error) {
 	}}, nil
 }
 
+// Drop gives up what nobody will Receive.
+func (s *Shared) Drop() { s.u.holders.Add(-1) }
+
 // Receive makes the handle of shared memory on the side of t. Once for each Share.
 func (t *Thread) Receive(s *Shared) *Buffer {
 	m := &memory{usage: s.u}
 	m.res = t.s.adopt(t, &resource{kind: s.kind, detail: describe(s.b.typ, s.b.count, s.b.bytes), explicit: true, destroy: s.destroy})
-	m.setLifetime()
+	m.guard(m.res)
 	b := s.b
 	b.root = m
 	runtime.AddCleanup(&b, (*resource).collect, m.res)

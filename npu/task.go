@@ -158,7 +158,7 @@ func (t *Task) ended(by *Task, timeout time.Duration) error {
 	if by == t {
 		return errorf(ErrInvalidParam, "a task cannot wait for its own end")
 	}
-	p := &party{w: &suspension{on: t}}
+	p := &party{w: &suspension{task: by, on: t}}
 	t.joiners = append(t.joiners, p)
 	err := by.suspendFor(p.w, timeout)
 	if err != nil {
@@ -261,7 +261,7 @@ func (t *Task) reach(target *executor.Target) error {
 	if t.sch.Alone() {
 		return t.sch.c.Wait(target)
 	}
-	return t.suspend(new(suspension), target)
+	return t.suspend(&suspension{task: t}, target)
 }
 
 // suspendFor suspends t until w is ended, or until timeout (negative: never) is over.
@@ -283,7 +283,7 @@ func (t *Task) suspendFor(w *suspension, timeout time.Duration) error {
 
 func (t *Task) suspend(w *suspension, target *executor.Target) error {
 	s := t.sch
-	w.task, w.site = t, t.thread.Site
+	w.site = t.thread.Site
 	if err := t.interrupted(); err != nil && w.end(err) {
 		return err
 	}

@@ -29,9 +29,9 @@ func (s *Session) NewThread(ctx context.Context) *Thread {
 	return &Thread{s: s, c: s.exec.NewCaller(ctx)}
 }
 
-// Close unregisters the thread. What it created stays. The thread of a task needs no closing.
+// Close unregisters the thread. What it created stays. The thread that Spawn makes for a task needs no closing.
 func (t *Thread) Close() {
-	if t.task == nil {
+	if t.task == nil || t.task.number == 0 {
 		t.c.Close()
 	}
 }

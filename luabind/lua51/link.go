@@ -3,6 +3,7 @@ package lua51
 import (
 	"crypto/rand"
 	"math"
+	"slices"
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
@@ -29,11 +30,12 @@ var (
 // Linker puts functions and other values into compiled chunks, where rewritten code reads them.
 type Linker struct {
 	values map[lua.LString]lua.LValue
+	names  map[*lua.LFunction]lua.LString // of the functions in values
 }
 
 // NewLinker makes the functions for one virtual machine.
 func NewLinker(L *lua.LState) *Linker {
-	k := &Linker{map[lua.LString]lua.LValue{lua.LString(infinityName): lua.LNumber(math.Inf(1))}}
+	k := &Linker{map[lua.LString]lua.LValue{lua.LString(infinityName): lua.LNumber(math.Inf(1))}, make(map[*lua.LFunction]lua.LString)}
 	for name, fn := range map[string]lua.LGFunction{
 		concatName:     Concat,
 		concatListName: concatList,
@@ -45,7 +47,8 @@ func NewLinker(L *lua.LState) *Linker {
 		forLimitName:   loopBound("limit"),
 		forStepName:    loopBound("step"),
 	} {
-		k.values[lua.LString(name)] = newOperator(L, fn)
+		operator := newOperator(L, fn)
+		k.values[lua.LString(name)], k.names[operator] = operator, lua.LString(name)
 	}
 	return k
 }
@@ -79,4 +82,20 @@ func (k *Linker) Link(proto *lua.FunctionProto) {
 	for _, p := range proto.FunctionPrototypes {
 		k.Link(p)
 	}
+}
+
+// Copy is proto, which from has linked, for the machine of k.
+func (k *Linker) Copy(proto *lua.FunctionProto, from *Linker) *lua.FunctionProto {
+	p := *proto
+	p.Constants = slices.Clone(proto.Constants)
+	for i, c := range p.Constants {
+		if fn, ok := c.(*lua.LFunction); ok {
+			p.Constants[i] = k.values[from.names[fn]]
+		}
+	}
+	p.FunctionPrototypes = make([]*lua.FunctionProto, len(proto.FunctionPrototypes))
+	for i, inner := range proto.FunctionPrototypes {
+		p.FunctionPrototypes[i] = k.Copy(inner, from)
+	}
+	return &p
 }

@@ -37,10 +37,6 @@ type Threads struct {
 // every thread; it is set as L's context.
 func OpenThreads(L *lua.LState, ctx context.Context) *Threads {
 	t := &Threads{main: L, meter: &meter{left: Slice, global: L.G}, owners: make(map[*lua.LState]*lua.LState), fixed: make(map[*lua.LState]bool)}
-	if ctx != nil {
-		t.ctx = newVMContext(ctx, func() { t.forgetTailCalls(L) }, t.meter)
-		L.SetContext(t.ctx)
-	}
 	co := L.GetGlobal("coroutine").(*lua.LTable)
 	t.create = co.RawGetString("create").(*lua.LFunction).GFunction
 	t.resume = co.RawGetString("resume").(*lua.LFunction).GFunction
@@ -52,6 +48,10 @@ func OpenThreads(L *lua.LState, ctx context.Context) *Threads {
 	co.RawSetString("yield", hidden(L, yieldSource, t.coYield))
 	L.SetGlobal("pcall", hidden(L, pcallSource, t.start, t.goOn, t.coYield))
 	L.SetGlobal("xpcall", L.NewFunction(t.xpcall))
+	if ctx != nil { // last: it may have ended, and then nothing runs any more
+		t.ctx = newVMContext(ctx, func() { t.forgetTailCalls(L) }, t.meter)
+		L.SetContext(t.ctx)
+	}
 	return t
 }
 

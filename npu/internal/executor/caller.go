@@ -56,6 +56,7 @@ type Caller struct {
 	action atomic.Pointer[action] // host function to run here, posted by the executor
 	inside bool                   // a host function is running on this caller
 
+	number   int // in order of registration
 	state    atomic.Int32
 	poked    atomic.Bool // Wake was called since the last wait
 	answered []*Target   // of Post; the executor writes it while c is claimed
@@ -77,6 +78,8 @@ func (e *Executor) NewCaller(ctx context.Context) *Caller {
 	c := &Caller{e: e, ctx: ctx, spin: spinRounds(callerRounds), wake: make(chan struct{}, 1)}
 	c.request.caller = c
 	e.mu.Lock()
+	e.numbers++
+	c.number = e.numbers
 	e.registered[c] = struct{}{}
 	e.mu.Unlock()
 	e.callers.Add(1)

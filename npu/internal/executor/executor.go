@@ -66,6 +66,7 @@ type Executor struct {
 
 	mu         sync.Mutex
 	registered map[*Caller]struct{} // under mu
+	numbers    int                  // callers registered so far; under mu
 	releases   []release            // posted by garbage collection; under mu
 	starving   []*Caller            // wait for a place in the ring; under mu
 	hasRel     atomic.Bool

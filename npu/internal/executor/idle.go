@@ -40,7 +40,7 @@ func (c *Caller) Wake() {
 	}
 }
 
-// claim takes c out of its wait, to answer it; settle and wakeAll wake what they claimed. It reports
+// claim takes c out of its wait, to answer it; settle and fail wake what they claimed. It reports
 // false where c runs.
 func (e *Executor) claim(c *Caller) bool {
 	if c.state.Load() == claimed {

@@ -284,7 +284,7 @@ func (e *Executor) canAdvance() bool {
 func (e *Executor) advance() bool {
 	if e.clock == nil {
 		if len(e.waiting) == 0 && !e.callbacks {
-			e.wakeAll(ErrDeadlock)
+			e.deadlock()
 			return true
 		}
 		return false
@@ -306,11 +306,11 @@ func (e *Executor) advance() bool {
 		}
 	}
 	if !ok && limit < 0 {
-		e.wakeAll(ErrDeadlock)
+		e.deadlock()
 		return true
 	}
 	if err := e.advanceClock(limit); err != nil {
-		e.wakeAll(err)
+		e.fail(nil, err)
 	}
 	return true
 }
@@ -321,13 +321,27 @@ func (e *Executor) advanceClock(limit time.Duration) (err error) {
 	return nil
 }
 
-// wakeAll ends what every idle caller waits for with err.
-func (e *Executor) wakeAll(err error) {
-	e.settling = e.settling[:0]
+// deadlock ends what one caller waits for, the one that was registered last: what that does may end the
+// waits of the others, who wait for its end most often.
+func (e *Executor) deadlock() {
+	var newest *Caller
 	e.mu.Lock()
 	for c := range e.registered {
-		if c.state.Load() == idling && e.claim(c) {
-			c.failure = err
+		if c.state.Load() == idling && (newest == nil || c.number > newest.number) {
+			newest = c
+		}
+	}
+	e.mu.Unlock()
+	e.fail(newest, ErrDeadlock)
+}
+
+// fail ends what every idle caller waits for with err, or only c where it is not nil.
+func (e *Executor) fail(c *Caller, err error) {
+	e.settling = e.settling[:0]
+	e.mu.Lock()
+	for x := range e.registered {
+		if (c == nil || c == x) && x.state.Load() == idling && e.claim(x) {
+			x.failure = err
 		}
 	}
 	e.mu.Unlock()

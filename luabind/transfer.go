@@ -1,0 +1,298 @@
+package luabind
+
+import (
+	"fmt"
+
+	lua "github.com/yuin/gopher-lua"
+
+	"npulua/npu"
+)
+
+// Values go from one machine to another packed: numbers, strings, booleans and nil as they are, tables as
+// copies, channels, devices and host memory by reference, functions of the library and built-in kernels by
+// name.
+
+type packedTable struct {
+	pairs   [][2]any
+	isError bool // an error object
+}
+
+// packedFunction is the function that a worker runs, or one that it uses.
+type packedFunction struct {
+	proto    *lua.FunctionProto
+	upvalues []*packedUpvalue
+}
+
+type packedUpvalue struct{ value any }
+
+// packedName is a function or table of the library, "string.format".
+type packedName string
+
+// packedKernel is a built-in kernel.
+type packedKernel string
+
+// maxNesting bounds tables in tables on their way.
+const maxNesting = 200
+
+// packer packs values of one machine; what occurs twice stays one.
+type packer struct {
+	in        *Interp
+	functions bool // functions may go along
+	seen      map[any]any
+	held      []*npu.Shared
+	depth     int
+}
+
+func (in *Interp) newPacker(functions bool) *packer {
+	return &packer{in: in, functions: functions, seen: make(map[any]any)}
+}
+
+// drop gives back what was packed, where it does not go on its way.
+func (p *packer) drop() {
+	for _, s := range p.held {
+		s.Drop()
+	}
+}
+
+// cannot is the refusal of a value.
+func cannot(what string) error {
+	return &npu.Error{Code: npu.ErrInvalidParam, Detail: what + " cannot go to another worker",
+		Hint: "numbers, strings, booleans, tables of them, channels, devices and host buffers can; make the rest there"}
+}
+
+func (p *packer) pack(v lua.LValue) (any, error) {
+	switch x := v.(type) {
+	case *lua.LNilType, lua.LBool, lua.LNumber, lua.LString:
+		return x, nil
+	case *lua.LTable:
+		if name, ok := p.in.library[x]; ok {
+			return packedName(name), nil
+		}
+		return p.table(x)
+	case *lua.LFunction:
+		if name, ok := p.in.library[x]; ok {
+			return packedName(name), nil
+		}
+		return p.function(x)
+	case *lua.LUserData:
+		return p.handle(x)
+	}
+	return nil, cannot(typeName(v))
+}
+
+func (p *packer) handle(ud *lua.LUserData) (any, error) {
+	if was, ok := p.seen[ud]; ok {
+		return was, nil
+	}
+	switch x := ud.Value.(type) {
+	case *npu.Channel:
+		p.seen[ud] = x // before its contents, which may hold it
+		return x, p.in.share(x)
+	case *npu.Device:
+		return x, nil
+	case *npu.Kernel:
+		if p.in.builtins[x.Name()] == x {
+			return packedKernel(x.Name()), nil
+		}
+	case *npu.Buffer:
+		s, err := x.Share()
+		if err != nil {
+			return nil, err
+		}
+		p.seen[ud] = s
+		p.held = append(p.held, s)
+		return s, nil
+	}
+	return nil, cannot(typeName(ud))
+}
+
+func (p *packer) table(tb *lua.LTable) (any, error) {
+	if was, ok := p.seen[tb]; ok {
+		return was, nil
+	}
+	out := &packedTable{isError: isErrorObject(tb)}
+	if tb.Metatable != lua.LNil && !out.isError {
+		return nil, cannot("a table with a metatable")
+	}
+	if p.depth++; p.depth > maxNesting {
+		return nil, cannot("a table that is nested too deeply")
+	}
+	defer func() { p.depth-- }()
+	p.seen[tb] = out
+	var bad error
+	tb.ForEach(func(k, v lua.LValue) {
+		if bad != nil {
+			return
+		}
+		key, err := p.pack(k)
+		if err != nil {
+			bad = err
+			return
+		}
+		value, err := p.pack(v)
+		if err != nil {
+			if !out.isError { // it says what it can
+				bad = err
+			}
+			return
+		}
+		out.pairs = append(out.pairs, [2]any{key, value})
+	})
+	return out, bad
+}
+
+func (p *packer) function(fn *lua.LFunction) (any, error) {
+	if was, ok := p.seen[fn]; ok {
+		return was, nil
+	}
+	switch {
+	case !p.functions:
+		return nil, cannot("a function")
+	case fn.IsG:
+		return nil, cannot("a function of the program")
+	case fn.Env != p.in.L.Env:
+		return nil, cannot("a function with an environment of its own")
+	}
+	out := &packedFunction{proto: fn.Proto, upvalues: make([]*packedUpvalue, len(fn.Upvalues))}
+	p.seen[fn] = out
+	for i, uv := range fn.Upvalues {
+		if was, ok := p.seen[uv]; ok {
+			out.upvalues[i] = was.(*packedUpvalue)
+			continue
+		}
+		packed := new(packedUpvalue)
+		p.seen[uv], out.upvalues[i] = packed, packed
+		var err error
+		if packed.value, err = p.pack(uv.Value()); err != nil {
+			if e, ok := err.(*npu.Error); ok && i < len(fn.Proto.DbgUpvalues) {
+				e.Detail = fmt.Sprintf("local %q, which the function uses: %s", fn.Proto.DbgUpvalues[i], e.Detail)
+			}
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// share makes ch one that several machines use: what waits in it, and what is sent from now on, is packed.
+func (in *Interp) share(ch *npu.Channel) error {
+	err := ch.Share(func(v any) (any, error) {
+		value, ok := v.(lua.LValue)
+		if !ok {
+			return v, nil
+		}
+		return in.newPacker(false).pack(value)
+	})
+	if e, ok := err.(*npu.Error); ok {
+		e.Detail = "a value in " + ch.String() + ": " + e.Detail
+	}
+	return err
+}
+
+// unpacker makes values of a machine.
+type unpacker struct {
+	in   *Interp
+	from *Interp // of functions
+	seen map[any]lua.LValue
+	ups  map[*packedUpvalue]*lua.Upvalue
+}
+
+// unpack makes a value of this machine.
+func (in *Interp) unpack(v any) lua.LValue {
+	if v, ok := v.(lua.LValue); ok {
+		return v
+	}
+	if v == nil {
+		return lua.LNil
+	}
+	return in.newUnpacker(nil).unpack(v)
+}
+
+func (in *Interp) newUnpacker(from *Interp) *unpacker {
+	return &unpacker{in: in, from: from, seen: make(map[any]lua.LValue), ups: make(map[*packedUpvalue]*lua.Upvalue)}
+}
+
+func (u *unpacker) unpack(v any) lua.LValue {
+	switch x := v.(type) {
+	case lua.LValue:
+		return x
+	case *npu.Channel:
+		return u.in.channel(x)
+	case *npu.Device:
+		return u.in.device(x)
+	case packedKernel:
+		if k, err := u.in.builtin(string(x)); err == nil { // it was one over there
+			return u.in.kernel(k)
+		}
+		return lua.LNil
+	case packedName:
+		return u.in.named(string(x))
+	}
+	if was, ok := u.seen[v]; ok {
+		return was
+	}
+	switch x := v.(type) {
+	case *npu.Shared:
+		b := u.in.buffer(u.in.thread.Receive(x))
+		u.seen[v] = b
+		return b
+	case *packedTable:
+		tb := u.in.L.NewTable()
+		if x.isError {
+			tb.Metatable = u.in.errorMeta
+		}
+		u.seen[v] = tb
+		for _, pair := range x.pairs {
+			tb.RawSet(u.unpack(pair[0]), u.unpack(pair[1]))
+		}
+		return tb
+	case *packedFunction:
+		fn := u.in.L.NewFunctionFromProto(u.in.linker.Copy(x.proto, u.from.linker))
+		u.seen[v] = fn
+		fn.Upvalues = make([]*lua.Upvalue, len(x.upvalues))
+		for i, up := range x.upvalues {
+			uv := u.ups[up]
+			if uv == nil {
+				uv = new(lua.Upvalue)
+				u.ups[up] = uv
+				uv.SetValue(lua.LNil)
+				uv.SetValue(u.unpack(up.value))
+			}
+			fn.Upvalues[i] = uv
+		}
+		return fn
+	}
+	return lua.LNil
+}
+
+// snapshot names the functions and tables of the library, before a script can change them.
+func (in *Interp) snapshot() {
+	in.library = make(map[lua.LValue]string)
+	in.L.Env.ForEach(func(k, v lua.LValue) {
+		name := k.String()
+		switch x := v.(type) {
+		case *lua.LFunction:
+			in.library[x] = name
+		case *lua.LTable:
+			if name == "_G" || name == "arg" {
+				return
+			}
+			in.library[x] = name
+			x.ForEach(func(k, v lua.LValue) {
+				if fn, ok := v.(*lua.LFunction); ok {
+					in.library[fn] = name + "." + k.String()
+				}
+			})
+		}
+	})
+	in.library[in.L.Env] = "_G"
+}
+
+// named finds what snapshot named.
+func (in *Interp) named(name string) lua.LValue {
+	for v, n := range in.library {
+		if n == name {
+			return v
+		}
+	}
+	return lua.LNil
+}

@@ -1,0 +1,372 @@
+package luabind
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"sync"
+
+	lua "github.com/yuin/gopher-lua"
+
+	"npulua/luabind/lua51"
+	"npulua/npu"
+)
+
+// worker is a machine of its own that runs on another goroutine.
+type worker struct {
+	bound  any
+	parent *Interp
+	number int
+	site   npu.Site
+	cancel context.CancelCauseFunc
+	ended  *npu.Channel  // closed at the end, for scripts
+	gone   chan struct{} // closed after that, when nothing of the worker is left
+
+	mu      sync.Mutex
+	state   npu.TaskState
+	results []any // packed
+	err     error // *workerError, *npu.Error or *npu.PanicError
+	joined  bool
+}
+
+// workerError is what the script of a worker raised.
+type workerError struct {
+	value any // packed
+	text  string
+	trace string
+}
+
+func (e *workerError) Error() string { return e.text }
+
+var workerClass = &class[*worker]{
+	name: "worker",
+	text: "A script in a Lua machine of its own (`npu.worker`), which runs really at the same time as the others, on another CPU where there is one. It shares the session, and nothing else but what is handed to it.",
+	methods: []method[*worker]{
+		{"join", doc{"([timeout])", "results", "Waits until the script and all its tasks have ended, and returns what it returned. `timeout` in seconds; left out it waits for ever.", "the error of the script; 507046 when the timeout is over; 100000 for results that cannot be handed over", `print(w:join())`}, nil, workerJoin},
+		{"cancel", doc{"()", "", "Ends the script: waits are over, and no instruction runs any more. Returns at once; `join` tells when it has ended.", "", `w:cancel()`}, nil, workerCancel},
+	},
+	fields: []field[*worker]{
+		{"status", doc{Text: "`running`, `done`, `failed` or `cancelled`."}, func(_ *call, w *worker) (lua.LValue, error) { return lua.LString(w.status().String()), nil }},
+		{"id", doc{Text: "Number of the worker, from 1."}, func(_ *call, w *worker) (lua.LValue, error) { return lua.LNumber(w.number), nil }},
+		{"where", doc{Text: "Where the worker was started."}, func(c *call, w *worker) (lua.LValue, error) { return lua.LString(c.in.sites.text(w.site)), nil }},
+	},
+	str: func(w *worker) string { return fmt.Sprintf("worker(%d, %v)", w.number, w.status()) },
+}
+
+var workerFunctions = []function{
+	{"worker", doc{"(path or fn, ...)", "worker", "Runs a script file, or a function, in a Lua machine of its own, at the same time as this one; the values after it are its arguments. What goes there, by arguments, channels, results and the locals that the function uses, is copied: numbers, strings, booleans, tables of them; channels, devices and host buffers go by reference, built-in functions, modules and kernels by name. Globals of this script are not there. The order in which workers proceed is not fixed, also on the simulator. A worker that fails and is never joined is reported at exit, with status 1; the script ends when all workers have ended.", "100000 for what cannot go there; an error of compiling; 100003 for a file that cannot be read", `local w = npu.worker(function(n) local sum = 0 for i = 1, n do sum = sum + i end return sum end, 1e6)`}, nil, moduleWorker},
+}
+
+func (w *worker) status() npu.TaskState {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.state
+}
+
+// String names the worker for messages.
+func (w *worker) String() string {
+	if at := w.parent.sites.text(w.site); at != "" {
+		return fmt.Sprintf("worker %d (started at %s)", w.number, at)
+	}
+	return fmt.Sprintf("worker %d", w.number)
+}
+
+// root is the machine of the main script.
+func (in *Interp) root() *Interp {
+	for in.parent != nil {
+		in = in.parent
+	}
+	return in
+}
+
+func moduleWorker(c *call) error {
+	in := c.in
+	p := in.newPacker(true)
+	build, err := in.workerMain(c, p)
+	var args []any
+	for i := 2; i <= c.count() && err == nil; i++ {
+		var v any
+		v, err = p.pack(c.arg(i))
+		args = append(args, v)
+	}
+	if err != nil {
+		p.drop()
+		return err
+	}
+	w := &worker{parent: in, site: c.site, gone: make(chan struct{}), state: npu.TaskRunning}
+	if w.ended, err = c.t.NewChannel(0); err != nil {
+		p.drop()
+		return err
+	}
+	root := in.root()
+	root.workersMu.Lock()
+	root.workers = append(root.workers, w)
+	root.started++
+	w.number = root.started
+	root.workersMu.Unlock()
+	w.ended.SetName(w.String())
+
+	ctx, cancel := context.WithCancelCause(root.ctx)
+	w.cancel = cancel
+	thread := in.session.NewThread(ctx) // from now on time waits for it
+	go w.run(ctx, thread, build, args)
+	c.push(in.workerType.wrap(w, &w.bound))
+	return nil
+}
+
+// workerMain reads the first argument of npu.worker: what makes the function to run in the new machine.
+func (in *Interp) workerMain(c *call, p *packer) (func(u *unpacker) lua.LValue, error) {
+	switch x := c.arg(1).(type) {
+	case lua.LString:
+		path, err := c.path(1)
+		if err != nil {
+			return nil, err
+		}
+		data, name, err := readFile(path, nil)
+		if err != nil {
+			return nil, c.fail(npu.ErrInvalidFile, "%v", err)
+		}
+		proto, err := lua51.Compile(data, name)
+		if err != nil {
+			return nil, c.errorf("%v", err)
+		}
+		return func(u *unpacker) lua.LValue {
+			u.in.linker.Link(proto)
+			return u.in.L.NewFunctionFromProto(proto)
+		}, nil
+	case *lua.LFunction:
+		fn, err := p.pack(x)
+		if err != nil {
+			return nil, err
+		}
+		return func(u *unpacker) lua.LValue { return u.unpack(fn) }, nil
+	}
+	return nil, c.wrongType(1, "path or fn", "a string or a function")
+}
+
+// errEnd is the cause of the end of a worker's script.
+var errEnd = errors.New("the worker was cancelled")
+
+// run is the goroutine of w.
+func (w *worker) run(ctx context.Context, thread *npu.Thread, build func(*unpacker) lua.LValue, args []any) {
+	defer close(w.gone)
+	m := w.parent.newWorkerMachine(ctx, w, thread)
+	results, err := w.script(m, build, args)
+	packed, err := m.packResults(results, err)
+	w.mu.Lock()
+	w.results, w.err = packed, err
+	switch {
+	case err != nil && context.Cause(ctx) == errEnd:
+		w.state = npu.TaskCancelled
+	case err != nil:
+		w.state = npu.TaskFailed
+	default:
+		w.state = npu.TaskDone
+	}
+	w.mu.Unlock()
+	_ = w.ended.Close(m.thread) // it is open
+	m.io.Finish(m.ctx)
+	m.io.Close()
+	m.L.Close()
+	thread.Close()
+	w.cancel(nil)
+}
+
+// script runs what the worker is there for, and its tasks.
+func (w *worker) script(m *Interp, build func(*unpacker) lua.LValue, args []any) (results []lua.LValue, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = &npu.PanicError{Value: r, Stack: debug.Stack()}
+		}
+	}()
+	u := m.newUnpacker(w.parent)
+	fn := build(u)
+	values := make([]lua.LValue, len(args))
+	for i, v := range args {
+		values[i] = u.unpack(v)
+	}
+	results, err = m.protected(m.L, fn, values...)
+	if err == nil {
+		err = m.sched.Finish()
+	}
+	m.sched.Abandon()
+	if err == nil {
+		err = m.failures()
+	}
+	return results, err
+}
+
+// packResults makes what join of another machine can take.
+func (in *Interp) packResults(results []lua.LValue, err error) ([]any, error) {
+	p := in.newPacker(false)
+	var out []any
+	for i := 0; i < len(results) && err == nil; i++ {
+		var v any
+		if v, err = p.pack(results[i]); err != nil {
+			err.(*npu.Error).Detail = fmt.Sprintf("result %d: %s", i+1, err.(*npu.Error).Detail)
+		}
+		out = append(out, v)
+	}
+	if err == nil {
+		return out, nil
+	}
+	p.drop()
+	var panicked *npu.PanicError
+	if errors.As(err, &panicked) {
+		return nil, err
+	}
+	if script, ok := err.(*scriptError); ok {
+		e := &workerError{text: valueText(script.value), trace: script.trace}
+		if trail := in.trails.text(script.value); trail != "" {
+			e.trace += "\n" + trail
+		}
+		p := in.newPacker(false)
+		if e.value, err = p.pack(script.value); err != nil {
+			p.drop()
+			e.value = lua.LString(e.text)
+		}
+		return nil, e
+	}
+	if e, ok := err.(*npu.Error); ok {
+		return nil, e
+	}
+	text := in.FormatError(err)
+	return nil, &workerError{value: lua.LString(text), text: text}
+}
+
+// newWorkerMachine makes the machine of w, in the session of in.
+func (in *Interp) newWorkerMachine(ctx context.Context, w *worker, thread *npu.Thread) *Interp {
+	root := in.root()
+	m := &Interp{parent: root, session: in.session, thread: thread, sites: &sites{table: in.sites.table}}
+	m.ctx, m.cancel = ctx, w.cancel
+	m.opts = root.opts
+	m.opts.Stdin = noInput{}
+	m.opts.Exit = root.exitFrom
+	m.std = &lua51.Streams{Stdin: m.opts.Stdin, Stdout: root.std.Stdout, Stderr: root.std.Stderr}
+	m.open = root.open
+	m.open(m)
+	return m
+}
+
+// noInput is the standard input of workers.
+type noInput struct{}
+
+func (noInput) Read([]byte) (int, error) {
+	return 0, fmt.Errorf("standard input belongs to the main script: %w", io.ErrClosedPipe)
+}
+
+// ExitError is the cause of the end of a script in which a worker called os.exit.
+type ExitError struct{ Code int }
+
+func (e *ExitError) Error() string { return fmt.Sprintf("os.exit(%d) in a worker", e.Code) }
+
+// exitFrom ends the main script because a worker has called os.exit.
+func (in *Interp) exitFrom(code int) { in.cancel(&ExitError{code}) }
+
+func workerJoin(c *call, w *worker) error {
+	timeout, err := c.timeout(1)
+	if err != nil {
+		return err
+	}
+	if _, _, err := w.ended.Receive(c.t, timeout); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	w.joined = true
+	results, err := w.results, w.err
+	w.mu.Unlock()
+	if err != nil {
+		return c.in.workerFailure(w, err)
+	}
+	for _, v := range results {
+		c.push(c.in.unpack(v))
+	}
+	return nil
+}
+
+// workerFailure is the error of w in this machine.
+func (in *Interp) workerFailure(w *worker, err error) error {
+	switch x := err.(type) {
+	case *workerError:
+		if w.status() == npu.TaskCancelled {
+			break
+		}
+		s := &scriptError{value: in.unpack(x.value), trace: x.trace}
+		in.trails.add(s.value, w.String()+":\n"+x.trace)
+		return s
+	case *npu.Error:
+		e := *x
+		return &e
+	case *npu.PanicError:
+		return x
+	}
+	return &npu.Error{Code: npu.ErrTaskAbort, Detail: "the worker was cancelled"}
+}
+
+func workerCancel(c *call, w *worker) error {
+	w.cancel(errEnd)
+	return nil
+}
+
+// finishWorkers waits, at the end of the main script, for the workers that still run. It reports whether
+// there were any.
+func (in *Interp) finishWorkers() (bool, error) {
+	for _, w := range in.allWorkers() {
+		if w.status() == npu.TaskRunning {
+			_, _, err := w.ended.Receive(in.thread, -1)
+			return true, err
+		}
+	}
+	return false, nil
+}
+
+func (in *Interp) allWorkers() []*worker {
+	in.workersMu.Lock()
+	defer in.workersMu.Unlock()
+	return append([]*worker(nil), in.workers...)
+}
+
+// endWorkers cancels the workers that still run, and returns when nothing of them is left.
+func (in *Interp) endWorkers() {
+	for n := -1; n != len(in.allWorkers()); { // one may start another meanwhile
+		list := in.allWorkers()
+		n = len(list)
+		for _, w := range list {
+			if w.status() == npu.TaskRunning {
+				w.cancel(errEnd)
+			}
+		}
+		for _, w := range list {
+			<-w.gone
+		}
+	}
+}
+
+// othersRun reports whether a worker, or the script that started this one, is there to use what this
+// machine uses.
+func (in *Interp) othersRun() bool {
+	if in.parent != nil {
+		return true
+	}
+	for _, w := range in.allWorkers() {
+		if w.status() == npu.TaskRunning {
+			return true
+		}
+	}
+	return false
+}
+
+// workerFailures are the errors of workers that failed and were never joined.
+func (in *Interp) workerFailures() (errs []error) {
+	for _, w := range in.allWorkers() {
+		w.mu.Lock()
+		failed, err := w.state == npu.TaskFailed && !w.joined, w.err
+		w.mu.Unlock()
+		if failed {
+			errs = append(errs, &taskFailure{w, in.workerFailure(w, err)})
+		}
+	}
+	return errs
+}

@@ -24,7 +24,7 @@ type task struct {
 var taskClass = &class[*task]{
 	name: "task",
 	text: "A thread of control of the script (`npu.spawn`), with a current context of its own: none at the start. Tasks take turns in a fixed order. " +
-		"Another one goes on when a task waits, and between two statements once it has run 10,000 instructions; a statement without calls is never divided.",
+		"Another one goes on when a task waits, and between two statements once it has run 10,000 to 20,000 instructions; a statement without calls is never divided.",
 	methods: []method[*task]{
 		{"join", doc{"([timeout])", "results of fn", "Waits until the task has ended, and returns what its function returned. `timeout` in seconds; left out it waits for ever.", "the error of the task, unchanged; 507046 when the timeout is over; 107035 for a task that was cancelled; 507046 (deadlock) where it cannot end", `print(npu.spawn(function() return 1 + 1 end):join())`}, nil, taskJoin},
 		{"cancel", doc{"()", "", "Ends the task: what it waits for is over, its next instruction raises an error that no pcall hides, and scopes close what they hold. Returns at once; `join` tells when the task has ended.", "", `t:cancel()`}, nil, taskCancel},
@@ -46,7 +46,7 @@ var taskClass = &class[*task]{
 var taskFunctions = []function{
 	{"spawn", doc{"(fn, ...)", "task", "Makes a task that calls `fn(...)` once its turn comes. A task that fails and is never joined is reported at exit, with status 1; the script ends when all tasks have ended.", "", `local t = npu.spawn(function() npu.sleep(1) end)`}, nil, moduleSpawn},
 	{"join", doc{"(tasks [, timeout])", "first result of each", "Waits until all tasks of a list have ended. `timeout` in seconds, for them all together.", "the error of the first one of the list that failed; the others are reported at exit; 507046 when the timeout is over", `npu.join{npu.spawn(npu.sleep, 1), npu.spawn(npu.sleep, 2)}`}, nil, moduleJoin},
-	{"sleep", doc{"(seconds)", "", "Suspends the task; others go on, and so do devices. On the simulator the time is virtual.", "100000 for less than 0", `npu.sleep(0.1)`}, nil, moduleSleep},
+	{"sleep", doc{"(seconds)", "", "Suspends the task; others go on, and so do devices. On the simulator the time is virtual. With 0 the tasks run that are ready.", "100000 for less than 0", `npu.sleep(0.1)`}, nil, moduleSleep},
 }
 
 // scheduler makes the interpreter one that tasks take turns in.

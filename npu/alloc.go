@@ -119,7 +119,7 @@ func (t *Thread) Host(typ DType, count int64, pinned bool) (*Buffer, error) {
 	ctx, err := t.CurrentContext()
 	if err != nil {
 		return nil, hinted(errorf(ErrContextNull, "pinned host memory needs a current context"),
-			"call npu.device(0) first, or pass {pinned = false} for ordinary memory")
+			t.contextHint(", or pass {pinned = false} for ordinary memory"))
 	}
 	b.space = PinnedMemory
 	alloc := func(d driver.Driver) (err error) {

@@ -183,7 +183,7 @@ func (dev *Device) Synchronize(t *Thread, timeout time.Duration) error {
 	if err := dev.check(); err != nil {
 		return err
 	}
-	return t.s.synchronizeAll(t, dev.res, timeout, false)
+	return goneOr(t.s.synchronizeAll(t, dev.res, timeout, false), dev.check)
 }
 
 // Close closes everything on the device, contexts and memory included, and resets it. A later

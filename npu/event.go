@@ -114,7 +114,7 @@ func (e *Event) synchronize(t *Thread, timeout time.Duration) error {
 		err, src.fault = src.fault, nil // of a stream that garbage collection took
 		t.s.mu.Unlock()
 	}
-	return err
+	return goneOr(err, e.check)
 }
 
 // Query reports whether the work that e stands for is done; true where it was never recorded.

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"npulua/npu/internal/driver"
 	"npulua/npu/internal/executor"
 )
 
@@ -27,6 +26,7 @@ type Scheduler struct {
 	failed  []*Task            // ended with an error that nobody has joined
 	count   int                // spawned so far
 	waits   int                // targets posted and not answered
+	fresh   bool               // the running task has got its turn since the last call of Turn
 	closed  bool               // nothing is spawned any more
 
 	mu    sync.Mutex
@@ -78,12 +78,22 @@ func (s *Scheduler) Turn(cost time.Duration) {
 		answered, _ := s.c.Poll(cost) // an error is for those who wait
 		s.answer(answered)
 	}
-	if s.ready.len() > 0 {
-		t := s.current
-		t.state = TaskReady
-		s.ready.push(t)
-		s.pause(t)
+	if s.fresh { // what others have used up is not its own
+		s.fresh = false
+		return
 	}
+	s.yield()
+}
+
+// yield lets the other tasks run that are ready.
+func (s *Scheduler) yield() {
+	if s.ready.len() == 0 {
+		return
+	}
+	t := s.current
+	t.state = TaskReady
+	s.ready.push(t)
+	s.pause(t)
 }
 
 // Finish waits, as the first task, until all others have ended. An error is that of the wait; failures of
@@ -157,7 +167,7 @@ func (s *Scheduler) pause(t *Task) {
 		t.yield(struct{}{})
 	}
 	t.state = TaskRunning
-	s.current = t
+	s.current, s.fresh = t, true
 	s.machine.Enter(t)
 }
 
@@ -176,7 +186,7 @@ func (s *Scheduler) loop() {
 }
 
 func (s *Scheduler) resume(t *Task) {
-	s.current, t.state = t, TaskRunning
+	s.current, s.fresh, t.state = t, true, TaskRunning
 	t.next()
 	s.current = nil
 }
@@ -213,7 +223,7 @@ func (s *Scheduler) answer(targets []*executor.Target) {
 		}
 		err := target.Err
 		if w.timed {
-			err = driver.Errorf(ErrStreamTimeout, "", "not done after %v", target.Timeout)
+			err = timeoutError(target.Timeout)
 		}
 		w.target = nil
 		s.waits--

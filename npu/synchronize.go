@@ -27,6 +27,17 @@ func (s *Stream) synchronize(t *Thread, timeout time.Duration) error {
 	}
 	err := synchronizeState(t, s.state, timeout)
 	runtime.KeepAlive(s) // its faults are the caller's
+	return goneOr(err, s.check)
+}
+
+// goneOr is err, or the error of check where a wait failed because another task closed its object.
+func goneOr(err error, check func() error) error {
+	e, ok := err.(*Error)
+	if ok && e.Fault == 0 && (e.Code == ErrInvalidHandle || e.Code == ErrParamInvalid || e.Code == ErrContextNull) {
+		if gone := check(); gone != nil {
+			return gone
+		}
+	}
 	return err
 }
 

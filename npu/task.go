@@ -105,7 +105,12 @@ func (t *Task) Number() int { return t.number }
 func (t *Task) Site() Site { return t.site }
 
 // State is what the task does.
-func (t *Task) State() TaskState { return t.state }
+func (t *Task) State() TaskState {
+	if t.state == TaskWaiting && t.wait != nil && t.wait.over.Load() {
+		return TaskReady
+	}
+	return t.state
+}
 
 // Err is the error that the task has ended with; nil before.
 func (t *Task) Err() error { return t.err }
@@ -271,7 +276,7 @@ func (t *Task) suspendFor(w *suspension, timeout time.Duration) error {
 	}
 	switch {
 	case timeout == 0:
-		if err := driver.Errorf(ErrStreamTimeout, "", "not done after %v", timeout); w.end(err) {
+		if err := timeoutError(timeout); w.end(err) {
 			return err
 		}
 	case timeout > 0:
@@ -279,6 +284,11 @@ func (t *Task) suspendFor(w *suspension, timeout time.Duration) error {
 		return t.suspend(w, &executor.Target{Kind: executor.WaitTimer, Timeout: timeout})
 	}
 	return t.suspend(w, nil)
+}
+
+// timeoutError is what a wait for other tasks returns when its time is over.
+func timeoutError(d time.Duration) error {
+	return hinted(errorf(ErrStreamTimeout, "not done after %v", d), "nothing was changed: wait again, or longer")
 }
 
 func (t *Task) suspend(w *suspension, target *executor.Target) error {

@@ -107,8 +107,15 @@ func (t *Thread) CurrentContext() (*Context, error) {
 	if c := t.current(); c != nil {
 		return c, nil
 	}
-	return nil, hinted(errorf(ErrContextNull, "this thread has no current context"),
-		"call npu.device(0) first, or ctx:set_current()")
+	return nil, hinted(errorf(ErrContextNull, "this thread has no current context"), t.contextHint(""))
+}
+
+// contextHint is what to do where a current context is needed; or is another way, or "".
+func (t *Thread) contextHint(or string) string {
+	if t.task != nil && t.task.number > 0 {
+		return "a task starts without a context: call ctx:set_current() or npu.device(0) in it" + or
+	}
+	return "call npu.device(0) first, or ctx:set_current()" + or
 }
 
 func (t *Thread) current() *Context {
@@ -166,7 +173,14 @@ func (t *Thread) Busy(d time.Duration) error {
 	return t.told(own(t.c.Wait(&executor.Target{Kind: executor.WaitTimer, Timeout: d})))
 }
 
-// Sleep waits for d and does nothing: other tasks run.
+// Sleep waits for d and does nothing: other tasks run. With 0 those run that are ready.
 func (t *Thread) Sleep(d time.Duration) error {
+	if d == 0 && t.task != nil && !t.c.Inside() {
+		if err := t.task.interrupted(); err != nil {
+			return err
+		}
+		t.task.sch.yield()
+		return t.task.interrupted()
+	}
 	return t.wait(&executor.Target{Kind: executor.WaitTimer, Timeout: d})
 }

@@ -59,10 +59,8 @@ func (t *Threads) status(running, th *lua.LState) string {
 	case th.Dead:
 		return "dead"
 	}
-	for p := running; p != nil; p = t.parent(p) {
-		if t.logical(p) == th {
-			return "normal"
-		}
+	if t.resumed[th] {
+		return "normal"
 	}
 	return "suspended"
 }
@@ -96,7 +94,9 @@ func (t *Threads) coResume(L *lua.LState) int {
 	}
 	inherit(th, L)
 	t.depth++
+	t.resumed[th] = true
 	n := t.resume(L)
+	delete(t.resumed, th)
 	t.depth--
 	L.G.CurrentThread = L
 	if n == 2 && L.Get(-2) == lua.LFalse {

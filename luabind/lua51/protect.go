@@ -30,13 +30,16 @@ type Threads struct {
 	fixed  map[*lua.LState]bool        // threads that cannot yield, because Go waits for them
 	depth  int
 
+	// resumed are the coroutines that run, or wait for one that they resumed, in any task.
+	resumed map[*lua.LState]bool
+
 	create, resume lua.LGFunction // the library's own
 }
 
 // OpenThreads replaces pcall, xpcall and the functions of coroutine in L, the main thread. ctx ends
 // every thread; it is set as L's context.
 func OpenThreads(L *lua.LState, ctx context.Context) *Threads {
-	t := &Threads{main: L, meter: &meter{left: Slice, global: L.G}, owners: make(map[*lua.LState]*lua.LState), fixed: make(map[*lua.LState]bool)}
+	t := &Threads{main: L, meter: &meter{left: Slice, global: L.G}, owners: make(map[*lua.LState]*lua.LState), fixed: make(map[*lua.LState]bool), resumed: make(map[*lua.LState]bool)}
 	co := L.GetGlobal("coroutine").(*lua.LTable)
 	t.create = co.RawGetString("create").(*lua.LFunction).GFunction
 	t.resume = co.RawGetString("resume").(*lua.LFunction).GFunction

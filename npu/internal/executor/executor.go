@@ -74,9 +74,11 @@ type Executor struct {
 	current    driver.Context // current context of the thread; 0: not known
 	waiting    []*Target      // in order of posting
 	settling   []*Caller      // claimed by settle
+	round      uint64         // of settle
 	posted     []*Caller      // with functions to run
 	progress   uint64         // of the clock, when settle looked last
 	seen       int64          // turns, at the start of the round
+	seenIdle   bool           // last waited then
 	callbacks  bool           // a host function was ever queued
 	unreleased []release      // to be tried again
 	deferred   map[streamKey]*driver.Error
@@ -145,7 +147,7 @@ func (e *Executor) run() {
 	defer close(e.ended)
 	idle := 0
 	for {
-		e.seen = e.turns.Load()
+		e.beginRound()
 		e.pace()
 		n := e.drain()
 		if e.hasRel.Load() {
@@ -174,10 +176,18 @@ func (e *Executor) run() {
 	}
 }
 
+// beginRound notes who waits before settle looks at what for.
+func (e *Executor) beginRound() {
+	e.seen = e.turns.Load()
+	c := e.last.Load()
+	e.seenIdle = c != nil && c.state.Load() == idling
+}
+
 // serve answers a call, or begins a wait.
 func (e *Executor) serve(r *request) {
 	if r.target != nil {
 		e.stats.Waits++
+		r.caller.served++
 		e.begin(r.target)
 		e.waiting = append(e.waiting, r.target)
 		return

@@ -100,7 +100,11 @@ func (c *Channel) Send(t *Thread, v any, timeout time.Duration) error {
 		c.mu.Unlock()
 		return err
 	}
-	p := &party{w: &suspension{on: c, sends: true}, value: v}
+	if err := task.mayWait(); err != nil {
+		c.mu.Unlock()
+		return err
+	}
+	p := &party{w: &suspension{task: task, on: c, sends: true}, value: v}
 	c.senders.push(p)
 	c.mu.Unlock()
 	return c.wait(task, p, &c.senders, timeout)
@@ -130,7 +134,11 @@ func (c *Channel) Receive(t *Thread, timeout time.Duration) (v any, open bool, e
 		c.mu.Unlock()
 		return v, open, nil
 	}
-	p := &party{w: &suspension{on: c}}
+	if err := task.mayWait(); err != nil {
+		c.mu.Unlock()
+		return nil, false, err
+	}
+	p := &party{w: &suspension{task: task, on: c}}
 	c.receivers.push(p)
 	c.mu.Unlock()
 	err = c.wait(task, p, &c.receivers, timeout)

@@ -36,6 +36,7 @@ const (
 	ErrMemoryAllocation = driver.CodeMemoryAllocation // out of device memory
 	ErrStreamTimeout    = driver.CodeStreamSyncTimeout
 	ErrEventTimeout     = driver.CodeEventSyncTimeout
+	ErrTaskAbort        = driver.CodeTaskAbort // the task was cancelled
 	ErrInternal         = driver.CodeInternal
 )
 

@@ -40,7 +40,12 @@ func Select(t *Thread, cases []Case, timeout time.Duration, try bool) (Chosen, e
 	if err != nil {
 		return Chosen{}, err
 	}
-	w := &suspension{on: cases}
+	for _, c := range cases {
+		if c.Task != nil && c.Task.sch != task.sch {
+			return Chosen{}, otherScheduler()
+		}
+	}
+	w := &suspension{task: task, on: cases}
 	parties := make([]*party, len(cases))
 	unlock := lockAll(cases)
 	for i, c := range cases {
@@ -54,6 +59,10 @@ func Select(t *Thread, cases []Case, timeout time.Duration, try bool) (Chosen, e
 	if try {
 		unlock()
 		return Chosen{Index: -1}, nil
+	}
+	if err := task.mayWait(); err != nil {
+		unlock()
+		return Chosen{}, err
 	}
 	for i, c := range cases {
 		c.join(parties[i])

@@ -135,9 +135,13 @@ func (t *Task) SpawnSite() Site {
 // AwaitEnd waits until t has ended, in whatever way; see Join.
 func (t *Task) AwaitEnd(by *Thread, timeout time.Duration) error {
 	if by.task == nil || by.task.sch != t.sch {
-		return errorf(ErrInvalidParam, "the task belongs to another scheduler")
+		return otherScheduler()
 	}
 	return t.ended(by.task, timeout)
+}
+
+func otherScheduler() error {
+	return errorf(ErrInvalidParam, "the task belongs to another scheduler")
 }
 
 // Join waits until t has ended, and returns its error. timeout: negative waits for ever; ErrStreamTimeout
@@ -158,7 +162,10 @@ func (t *Task) ended(by *Task, timeout time.Duration) error {
 	if by == t {
 		return errorf(ErrInvalidParam, "a task cannot wait for its own end")
 	}
-	p := &party{w: &suspension{on: t}}
+	if err := by.mayWait(); err != nil {
+		return err
+	}
+	p := &party{w: &suspension{task: by, on: t}}
 	t.joiners = append(t.joiners, p)
 	err := by.suspendFor(p.w, timeout)
 	if err != nil {
@@ -195,10 +202,10 @@ func (t *Task) wake(err error) {
 
 // suspension is one wait of a task. Whoever ends it first decides its result.
 type suspension struct {
-	task   *Task
+	task   *Task // set before others see the suspension
 	over   atomic.Bool
 	err    error
-	on     any              // what is waited for: *Task, *Channel, []selectCase; nil: target
+	on     any              // what is waited for: *Task, *Channel, []Case; nil: target
 	target *executor.Target // posted and not answered
 	timed  bool             // target is only the timeout
 	sends  bool             // on is a channel to send to
@@ -231,7 +238,7 @@ func (w *suspension) finish(by *Scheduler, err error) bool {
 func (w *suspension) resume(by *Scheduler) {
 	s := w.task.sch
 	if s == by {
-		s.ready.push(w.task)
+		s.makeReady(w.task)
 		return
 	}
 	s.mu.Lock()
@@ -253,14 +260,19 @@ func (t *Task) reach(target *executor.Target) error {
 	if t.sch.Alone() {
 		return t.sch.c.Wait(target)
 	}
-	return t.suspend(new(suspension), target)
+	return t.suspend(&suspension{task: t}, target)
 }
 
-// suspendFor suspends t until w is ended, or until timeout (negative: never) is over.
-func (t *Task) suspendFor(w *suspension, timeout time.Duration) error {
+// mayWait fails in a host function, before the wait is known to anybody.
+func (t *Task) mayWait() error {
 	if t.sch.c.Inside() {
 		return insideError()
 	}
+	return nil
+}
+
+// suspendFor suspends t, which may wait, until w is ended, or until timeout (negative: never) is over.
+func (t *Task) suspendFor(w *suspension, timeout time.Duration) error {
 	switch {
 	case timeout == 0:
 		if err := driver.Errorf(ErrStreamTimeout, "", "not done after %v", timeout); w.end(err) {
@@ -275,7 +287,7 @@ func (t *Task) suspendFor(w *suspension, timeout time.Duration) error {
 
 func (t *Task) suspend(w *suspension, target *executor.Target) error {
 	s := t.sch
-	w.task, w.site = t, t.thread.Site
+	w.site = t.thread.Site
 	if err := t.interrupted(); err != nil && w.end(err) {
 		return err
 	}

@@ -188,7 +188,7 @@ func (s *Session) forget(r *resource, at Site, by string) bool {
 func (r *resource) collect() {
 	s := r.session
 	s.mu.Lock()
-	if r.closed || s.closing {
+	if r.closed || s.closing || r.givenBack() {
 		s.mu.Unlock()
 		return
 	}
@@ -205,7 +205,7 @@ func (r *resource) collect() {
 			return false
 		}
 		s.mu.Lock()
-		gone := r.closed
+		gone := r.closed || r.givenBack()
 		s.mu.Unlock()
 		if gone {
 			return true
@@ -228,6 +228,10 @@ func (r *resource) collect() {
 		return true
 	})
 }
+
+// givenBack reports whether a scope that is being closed closes r: it waits for others before, and while
+// it does nobody else may hold r. Under session.mu.
+func (r *resource) givenBack() bool { return r.scope != nil && r.scope.closing }
 
 // Leak is a handle that was never closed.
 type Leak struct {

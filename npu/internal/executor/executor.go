@@ -153,7 +153,8 @@ func (e *Executor) run() {
 		if e.hasRel.Load() {
 			e.runReleases()
 		}
-		if len(e.waiting)+len(e.posted) > 0 && e.settle() {
+		look := e.idle.Load() > 0 // else nobody takes answers
+		if look && len(e.waiting)+len(e.posted) > 0 && e.settle() {
 			idle = 0
 			continue
 		}
@@ -161,7 +162,7 @@ func (e *Executor) run() {
 			idle = 0
 			continue
 		}
-		if e.canAdvance() && e.advance() {
+		if look && e.canAdvance() && e.advance() {
 			continue
 		}
 		if e.closing.Load() && e.ring.peek() == nil {

@@ -257,10 +257,14 @@ func (t *Task) interrupted() error {
 
 // reach suspends t until target is reached.
 func (t *Task) reach(target *executor.Target) error {
-	if t.sch.Alone() {
-		return t.sch.c.Wait(target)
+	if !t.sch.Alone() {
+		return t.suspend(&suspension{task: t}, target)
 	}
-	return t.suspend(&suspension{task: t}, target)
+	over, err := t.sch.c.WaitWhile(target, t.sch.Alone)
+	if over {
+		return err
+	}
+	return t.giveWay(&suspension{task: t, site: t.thread.Site}, target) // a host function has spawned a task
 }
 
 // mayWait fails in a host function, before the wait is known to anybody.
@@ -292,8 +296,16 @@ func (t *Task) suspend(w *suspension, target *executor.Target) error {
 		return err
 	}
 	if target != nil {
-		target.Owner, w.target = w, target
 		s.c.Post(target)
+	}
+	return t.giveWay(w, target)
+}
+
+// giveWay lets others run until w is ended; target, where there is one, is posted.
+func (t *Task) giveWay(w *suspension, target *executor.Target) error {
+	s := t.sch
+	if target != nil {
+		target.Owner, w.target = w, target
 		s.waits++
 	}
 	t.wait, t.state = w, TaskWaiting

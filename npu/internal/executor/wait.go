@@ -54,18 +54,28 @@ var ErrDeadlock = errors.New("deadlock")
 // the first fault of the stream or CodeStreamSyncTimeout or CodeEventSyncTimeout after
 // t.Timeout, the context's error where that was cancelled, and ErrDeadlock. The work itself goes on.
 func (c *Caller) Wait(t *Target) error {
+	_, err := c.WaitWhile(t, func() bool { return true })
+	return err
+}
+
+// WaitWhile is Wait that ends early, with over false, where Wake was called and on says no: t is posted
+// then, and Await returns it.
+func (c *Caller) WaitWhile(t *Target, on func() bool) (over bool, err error) {
 	if c.ctx.Err() != nil {
-		return context.Cause(c.ctx)
+		return true, context.Cause(c.ctx)
 	}
 	c.Post(t)
 	for {
 		if err := c.idle(); err != nil && !t.done {
 			t.withdrawn.Store(true)
-			return err
+			return true, err
 		}
 		if t.done {
 			c.answered = slices.DeleteFunc(c.answered, func(x *Target) bool { return x == t })
-			return t.Err
+			return true, t.Err
+		}
+		if !on() {
+			return false, nil
 		}
 	}
 }

@@ -71,7 +71,7 @@ func (in *Interp) taskOf(t *npu.Task) *task {
 func (in *Interp) Leave(t *npu.Task) {
 	k := in.taskOf(t)
 	k.turn.Leave()
-	k.state = in.state
+	k.state, in.state = in.state, in.L // host functions that run meanwhile are of no task
 }
 
 // Enter implements npu.Machine.

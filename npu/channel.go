@@ -132,6 +132,10 @@ func (c *Channel) Send(t *Thread, v any, timeout time.Duration) error {
 		c.mu.Unlock()
 		return err
 	}
+	if err := task.mayWait(); err != nil {
+		c.mu.Unlock()
+		return err
+	}
 	p := &party{w: &suspension{task: task, on: c, sends: true}, value: v}
 	c.senders.push(p)
 	c.mu.Unlock()
@@ -161,6 +165,10 @@ func (c *Channel) Receive(t *Thread, timeout time.Duration) (v any, open bool, e
 	if ok {
 		c.mu.Unlock()
 		return v, open, nil
+	}
+	if err := task.mayWait(); err != nil {
+		c.mu.Unlock()
+		return nil, false, err
 	}
 	p := &party{w: &suspension{task: task, on: c}}
 	c.receivers.push(p)

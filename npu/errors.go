@@ -36,8 +36,8 @@ const (
 	ErrMemoryAllocation = driver.CodeMemoryAllocation // out of device memory
 	ErrStreamTimeout    = driver.CodeStreamSyncTimeout
 	ErrEventTimeout     = driver.CodeEventSyncTimeout
+	ErrTaskAbort        = driver.CodeTaskAbort // the task was cancelled
 	ErrInternal         = driver.CodeInternal
-	ErrTaskAbort        = driver.CodeTaskAbort // a task was cancelled
 )
 
 // MaxAffected bounds Error.Affected.

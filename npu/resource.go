@@ -193,7 +193,7 @@ func (s *Session) forget(r *resource, at Site, by string) bool {
 func (r *resource) collect() {
 	s := r.session
 	s.mu.Lock()
-	if r.closed.Load() || s.closing {
+	if r.closed.Load() || s.closing || r.givenBack() {
 		s.mu.Unlock()
 		return
 	}
@@ -210,7 +210,7 @@ func (r *resource) collect() {
 			return false
 		}
 		s.mu.Lock()
-		gone := r.closed.Load()
+		gone := r.closed.Load() || r.givenBack()
 		s.mu.Unlock()
 		if gone {
 			return true
@@ -233,6 +233,10 @@ func (r *resource) collect() {
 		return true
 	})
 }
+
+// givenBack reports whether a scope that is being closed closes r: it waits for others before, and while
+// it does nobody else may hold r. Under session.mu.
+func (r *resource) givenBack() bool { return r.scope != nil && r.scope.closing }
 
 // Leak is a handle that was never closed.
 type Leak struct {

@@ -57,8 +57,17 @@ func (s *Scheduler) Spawn(by *Thread, fn func(*Thread) error) (*Task, error) {
 	s.count++
 	t := newTask(s, s.count, by.Site, fn)
 	s.live[t] = struct{}{}
-	s.ready.push(t)
+	s.makeReady(t)
 	return t, nil
+}
+
+// makeReady lets t run when its turn comes. Where a host function does it, while all tasks wait for the
+// backend, that wait is over.
+func (s *Scheduler) makeReady(t *Task) {
+	s.ready.push(t)
+	if s.c.Inside() {
+		s.c.Wake()
+	}
 }
 
 // Current is the task that runs.
@@ -134,6 +143,7 @@ func (s *Scheduler) stepAbandoned() bool {
 			t.wake(err)
 		}
 	}
+	s.machine.Leave(s.main)
 	for s.ready.len() > 0 {
 		if t := s.ready.pop(); t != s.main {
 			s.resume(t)
@@ -141,6 +151,7 @@ func (s *Scheduler) stepAbandoned() bool {
 		}
 	}
 	s.current = s.main
+	s.machine.Enter(s.main)
 	return ran
 }
 

@@ -9,6 +9,7 @@ import (
 type scope struct {
 	outer   *scope
 	created []*resource
+	closing bool // what is left belongs to close, not to garbage collection; under session.mu
 }
 
 // Scope calls fn and then closes, newest first, what t created in it and did not keep, also after
@@ -31,6 +32,9 @@ func (t *Thread) Scope(fn func() error) (err error) {
 }
 
 func (sc *scope) close(t *Thread) error {
+	t.s.mu.Lock()
+	sc.closing = true
+	t.s.mu.Unlock()
 	var errs []error
 	for _, r := range slices.Backward(sc.created) {
 		if r.scope == sc {
@@ -46,7 +50,9 @@ func (t *Thread) keep(r *resource) {
 	if sc == nil || r.scope != sc {
 		return
 	}
+	t.s.mu.Lock()
 	r.scope = sc.outer
+	t.s.mu.Unlock()
 	if sc.outer != nil {
 		sc.outer.created = append(sc.outer.created, r)
 	}

@@ -40,6 +40,11 @@ func Select(t *Thread, cases []Case, timeout time.Duration, try bool) (Chosen, e
 	if err != nil {
 		return Chosen{}, err
 	}
+	for _, c := range cases {
+		if c.Task != nil && c.Task.sch != task.sch {
+			return Chosen{}, otherScheduler()
+		}
+	}
 	w := &suspension{task: task, on: cases}
 	parties := make([]*party, len(cases))
 	unlock := lockAll(cases)
@@ -54,6 +59,10 @@ func Select(t *Thread, cases []Case, timeout time.Duration, try bool) (Chosen, e
 	if try {
 		unlock()
 		return Chosen{Index: -1}, nil
+	}
+	if err := task.mayWait(); err != nil {
+		unlock()
+		return Chosen{}, err
 	}
 	for i, c := range cases {
 		c.join(parties[i])

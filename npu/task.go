@@ -140,9 +140,13 @@ func (t *Task) SpawnSite() Site {
 // AwaitEnd waits until t has ended, in whatever way; see Join.
 func (t *Task) AwaitEnd(by *Thread, timeout time.Duration) error {
 	if by.task == nil || by.task.sch != t.sch {
-		return errorf(ErrInvalidParam, "the task belongs to another scheduler")
+		return otherScheduler()
 	}
 	return t.ended(by.task, timeout)
+}
+
+func otherScheduler() error {
+	return errorf(ErrInvalidParam, "the task belongs to another scheduler")
 }
 
 // Join waits until t has ended, and returns its error. timeout: negative waits for ever; ErrStreamTimeout
@@ -162,6 +166,9 @@ func (t *Task) ended(by *Task, timeout time.Duration) error {
 	}
 	if by == t {
 		return errorf(ErrInvalidParam, "a task cannot wait for its own end")
+	}
+	if err := by.mayWait(); err != nil {
+		return err
 	}
 	p := &party{w: &suspension{task: by, on: t}}
 	t.joiners = append(t.joiners, p)
@@ -200,10 +207,10 @@ func (t *Task) wake(err error) {
 
 // suspension is one wait of a task. Whoever ends it first decides its result.
 type suspension struct {
-	task   *Task
+	task   *Task // set before others see the suspension
 	over   atomic.Bool
 	err    error
-	on     any              // what is waited for: *Task, *Channel, []selectCase; nil: target
+	on     any              // what is waited for: *Task, *Channel, []Case; nil: target
 	target *executor.Target // posted and not answered
 	timed  bool             // target is only the timeout
 	sends  bool             // on is a channel to send to
@@ -236,7 +243,7 @@ func (w *suspension) finish(by *Scheduler, err error) bool {
 func (w *suspension) resume(by *Scheduler) {
 	s := w.task.sch
 	if s == by {
-		s.ready.push(w.task)
+		s.makeReady(w.task)
 		return
 	}
 	s.mu.Lock()
@@ -263,17 +270,26 @@ func (t *Task) interrupted() error {
 
 // reach suspends t until target is reached.
 func (t *Task) reach(target *executor.Target) error {
-	if t.sch.Alone() {
-		return t.sch.c.Wait(target)
+	if !t.sch.Alone() {
+		return t.suspend(&suspension{task: t}, target)
 	}
-	return t.suspend(&suspension{task: t}, target)
+	over, err := t.sch.c.WaitWhile(target, t.sch.Alone)
+	if over {
+		return err
+	}
+	return t.giveWay(&suspension{task: t, site: t.thread.Site}, target) // a host function has spawned a task
 }
 
-// suspendFor suspends t until w is ended, or until timeout (negative: never) is over.
-func (t *Task) suspendFor(w *suspension, timeout time.Duration) error {
+// mayWait fails in a host function, before the wait is known to anybody.
+func (t *Task) mayWait() error {
 	if t.sch.c.Inside() {
 		return insideError()
 	}
+	return nil
+}
+
+// suspendFor suspends t, which may wait, until w is ended, or until timeout (negative: never) is over.
+func (t *Task) suspendFor(w *suspension, timeout time.Duration) error {
 	switch {
 	case timeout == 0:
 		if err := timeoutError(timeout); w.end(err) {
@@ -298,8 +314,16 @@ func (t *Task) suspend(w *suspension, target *executor.Target) error {
 		return err
 	}
 	if target != nil {
-		target.Owner, w.target = w, target
 		s.c.Post(target)
+	}
+	return t.giveWay(w, target)
+}
+
+// giveWay lets others run until w is ended; target, where there is one, is posted.
+func (t *Task) giveWay(w *suspension, target *executor.Target) error {
+	s := t.sch
+	if target != nil {
+		target.Owner, w.target = w, target
 		s.waits++
 	}
 	t.wait, t.state = w, TaskWaiting

@@ -107,15 +107,15 @@ func (t *Thread) CurrentContext() (*Context, error) {
 	if c := t.current(); c != nil {
 		return c, nil
 	}
-	return nil, hinted(errorf(ErrContextNull, "this thread has no current context"), t.contextHint(""))
+	return nil, hinted(errorf(ErrContextNull, "this thread has no current context"), t.contextHint(", or ctx:set_current()"))
 }
 
-// contextHint is what to do where a current context is needed; or is another way, or "".
+// contextHint is what to do where a current context is needed; or is another way.
 func (t *Thread) contextHint(or string) string {
 	if t.task != nil && t.task.number > 0 {
-		return "a task starts without a context: call ctx:set_current() or npu.device(0) in it" + or
+		return "a task starts without a context: call npu.device(0) in it" + or
 	}
-	return "call npu.device(0) first, or ctx:set_current()" + or
+	return "call npu.device(0) first" + or
 }
 
 func (t *Thread) current() *Context {

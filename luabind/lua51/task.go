@@ -22,8 +22,12 @@ func (t *Threads) NewTask() *Task {
 	return k
 }
 
-// Leave notes what k needs to go on.
-func (k *Task) Leave() { k.current, k.depth = k.t.main.G.CurrentThread, k.t.depth }
+// Leave notes what k needs to go on. Until Enter what is called is called by nobody.
+func (k *Task) Leave() {
+	g := k.t.main.G
+	k.current, k.depth = g.CurrentThread, k.t.depth
+	g.CurrentThread, k.t.depth = k.t.main, 0
+}
 
 // Enter lets k go on.
 func (k *Task) Enter() { k.t.main.G.CurrentThread, k.t.depth = k.current, k.depth }

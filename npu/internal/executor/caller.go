@@ -61,7 +61,13 @@ type Caller struct {
 	poked    atomic.Bool // Wake was called since the last wait
 	answered []*Target   // of Post; the executor writes it while c is claimed
 	spare    []*Target
-	failure  error // that ended the wait; written while c is claimed
+	failure  error        // that ended the wait; written while c is claimed
+	sent     atomic.Int64 // targets posted so far
+
+	// the executor's
+	served     int64  // of sent
+	round      uint64 // of settle, that answerable is of
+	answerable bool
 
 	posts posts
 }

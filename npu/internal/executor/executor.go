@@ -75,9 +75,11 @@ type Executor struct {
 	current    driver.Context // current context of the thread; 0: not known
 	waiting    []*Target      // in order of posting
 	settling   []*Caller      // claimed by settle
+	round      uint64         // of settle
 	posted     []*Caller      // with functions to run
 	progress   uint64         // of the clock, when settle looked last
 	seen       int64          // turns, at the start of the round
+	seenIdle   bool           // last waited then
 	callbacks  bool           // a host function was ever queued
 	unreleased []release      // to be tried again
 	deferred   map[streamKey]*driver.Error
@@ -146,13 +148,14 @@ func (e *Executor) run() {
 	defer close(e.ended)
 	idle := 0
 	for {
-		e.seen = e.turns.Load()
+		e.beginRound()
 		e.pace()
 		n := e.drain()
 		if e.hasRel.Load() {
 			e.runReleases()
 		}
-		if len(e.waiting)+len(e.posted) > 0 && e.settle() {
+		look := e.idle.Load() > 0 // else nobody takes answers
+		if look && len(e.waiting)+len(e.posted) > 0 && e.settle() {
 			idle = 0
 			continue
 		}
@@ -160,7 +163,7 @@ func (e *Executor) run() {
 			idle = 0
 			continue
 		}
-		if e.canAdvance() && e.advance() {
+		if look && e.canAdvance() && e.advance() {
 			continue
 		}
 		if e.closing.Load() && e.ring.peek() == nil {
@@ -175,10 +178,18 @@ func (e *Executor) run() {
 	}
 }
 
+// beginRound notes who waits before settle looks at what for.
+func (e *Executor) beginRound() {
+	e.seen = e.turns.Load()
+	c := e.last.Load()
+	e.seenIdle = c != nil && c.state.Load() == idling
+}
+
 // serve answers a call, or begins a wait.
 func (e *Executor) serve(r *request) {
 	if r.target != nil {
 		e.stats.Waits++
+		r.caller.served++
 		e.begin(r.target)
 		e.waiting = append(e.waiting, r.target)
 		return

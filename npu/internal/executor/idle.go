@@ -15,8 +15,9 @@ func (c *Caller) idle() error {
 	c.failure = nil
 	c.state.Store(idling)
 	if !c.poked.Load() || !c.state.CompareAndSwap(idling, running) {
+		e.turns.Add(1) // before: who counts c as idle has to look at its targets first
 		e.idle.Add(1)
-		e.turns.Add(1)
+		e.turns.Add(1) // and after, so that the thread looks again and does not park
 		e.kick()
 		if !c.block(func() bool { return c.state.Load() == running }, c.Wake) {
 			return errEnded()

@@ -54,18 +54,28 @@ var ErrDeadlock = errors.New("deadlock")
 // the first fault of the stream or CodeStreamSyncTimeout or CodeEventSyncTimeout after
 // t.Timeout, the context's error where that was cancelled, and ErrDeadlock. The work itself goes on.
 func (c *Caller) Wait(t *Target) error {
+	_, err := c.WaitWhile(t, func() bool { return true })
+	return err
+}
+
+// WaitWhile is Wait that ends early, with over false, where Wake was called and on says no: t is posted
+// then, and Await returns it.
+func (c *Caller) WaitWhile(t *Target, on func() bool) (over bool, err error) {
 	if c.ctx.Err() != nil {
-		return context.Cause(c.ctx)
+		return true, context.Cause(c.ctx)
 	}
 	c.Post(t)
 	for {
 		if err := c.idle(); err != nil && !t.done {
 			t.withdrawn.Store(true)
-			return err
+			return true, err
 		}
 		if t.done {
 			c.answered = slices.DeleteFunc(c.answered, func(x *Target) bool { return x == t })
-			return t.Err
+			return true, t.Err
+		}
+		if !on() {
+			return false, nil
 		}
 	}
 }
@@ -74,6 +84,7 @@ func (c *Caller) Wait(t *Target) error {
 // until it is withdrawn, and t must not be used again.
 func (c *Caller) Post(t *Target) {
 	t.request.caller, t.request.target = c, t
+	c.sent.Add(1)
 	c.publish(&t.request)
 }
 
@@ -105,9 +116,10 @@ func (c *Caller) takeAnswered() []*Target {
 // Poll answers those of c's targets that are reached, without waiting, after pass of a virtual time.
 // Functions that were posted run.
 func (c *Caller) Poll(pass time.Duration) ([]*Target, error) {
-	c.state.Store(claimed)
 	err := c.Call(0, func(driver.Driver) error {
 		e := c.e
+		c.state.Store(claimed)
+		defer c.state.Store(running) // before c goes on: from now on its answers are its own
 		if e.clock != nil && pass > 0 && !e.wall {
 			for until := e.clock.Now() + pass; e.clock.Advance(until); {
 			}
@@ -115,7 +127,6 @@ func (c *Caller) Poll(pass time.Duration) ([]*Target, error) {
 		e.settle()
 		return nil
 	})
-	c.state.Store(running)
 	return c.takeAnswered(), err
 }
 
@@ -157,9 +168,10 @@ func (e *Executor) settle() bool {
 	if len(e.waiting) > 0 {
 		now = e.Now()
 	}
+	e.round++
 	kept := e.waiting[:0]
 	for _, t := range e.waiting {
-		if !t.withdrawn.Load() && !e.settleOne(t, now, progress) {
+		if !t.unwanted() && !e.settleOne(t, now, progress) {
 			kept = append(kept, t)
 		}
 	}
@@ -180,10 +192,23 @@ func (e *Executor) settle() bool {
 	return true
 }
 
-// settleOne answers t where it is reached and its caller is idle.
+// unwanted reports whether nobody waits for t any more.
+func (t *Target) unwanted() bool { return t.withdrawn.Load() || t.request.caller.closed.Load() }
+
+// answerable reports whether c waits and the executor has seen all that it has posted. It is asked once a
+// round, so that a caller that goes idle in the middle of one gets its answers in order.
+func (e *Executor) answerable(c *Caller) bool {
+	if c.round != e.round {
+		c.round = e.round
+		c.answerable = c.state.Load() != running && c.served == c.sent.Load()
+	}
+	return c.answerable
+}
+
+// settleOne answers t where it is reached and its caller is idle. It reports whether t is done with.
 func (e *Executor) settleOne(t *Target, now time.Duration, progress bool) bool {
 	c := t.request.caller
-	if s := c.state.Load(); s == running {
+	if !e.answerable(c) {
 		t.fresh = true // not looked at
 		return false
 	}
@@ -198,8 +223,15 @@ func (e *Executor) settleOne(t *Target, now time.Duration, progress bool) bool {
 		over, err = e.look(t)
 		return nil
 	})
-	if !over || !e.claim(c) {
+	if !over {
 		return false
+	}
+	if !e.claim(c) {
+		t.fresh = true // c was woken meanwhile
+		return false
+	}
+	if t.withdrawn.Load() { // while c ran, after it was asked for in this round
+		return true
 	}
 	if err == nil {
 		err = e.collect(t)
@@ -270,13 +302,15 @@ func (e *Executor) collect(t *Target) (err error) {
 	return e.both(e.Deferred(owner, t.Stream), err)
 }
 
-// canAdvance reports whether time may jump, or a deadlock be told: nobody has anything to do.
+// canAdvance reports whether time may jump, or a deadlock be told: nobody has anything to do, and settle
+// has looked at what all wait for.
 func (e *Executor) canAdvance() bool {
 	idle := e.idle.Load()
 	if c := e.last.Load(); c != nil {
-		return c.state.Load() == idling && e.ring.peek() == nil
+		return e.seenIdle && c.state.Load() == idling && e.turns.Load() == e.seen && e.ring.peek() == nil
 	}
-	return idle > 0 && idle >= e.callers.Load() && e.ring.peek() == nil // in this order: callers publish, then wait
+	// In this order: callers publish, take a turn, and count as idle.
+	return idle > 0 && idle >= e.callers.Load() && e.turns.Load() == e.seen && e.ring.peek() == nil
 }
 
 // advance lets the next thing happen, up to the first deadline of a wait, or tells of a deadlock. It
@@ -291,7 +325,7 @@ func (e *Executor) advance() bool {
 	}
 	limit := time.Duration(-1)
 	for _, t := range e.waiting {
-		if t.hasEnd && !t.withdrawn.Load() && (limit < 0 || t.deadline < limit) {
+		if t.hasEnd && !e.absent(t) && (limit < 0 || t.deadline < limit) {
 			limit = t.deadline
 		}
 	}
@@ -313,6 +347,13 @@ func (e *Executor) advance() bool {
 		e.fail(nil, err)
 	}
 	return true
+}
+
+// absent reports whether nobody would take the answer of t: its caller has ended, or goes on while only
+// another one counts.
+func (e *Executor) absent(t *Target) bool {
+	last := e.last.Load()
+	return t.unwanted() || last != nil && last != t.request.caller && t.request.caller.state.Load() == running
 }
 
 func (e *Executor) advanceClock(limit time.Duration) (err error) {

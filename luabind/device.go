@@ -20,7 +20,7 @@ var deviceClass = &class[*npu.Device]{
 		{"enable_peer_access", doc{"(peer)", "", "Lets both devices reach each other's memory, so that `s:copy` between them works. Enabling again changes nothing.", "100000 where both are one device", `dev:enable_peer_access(other)`}, nil, deviceEnablePeer},
 		{"disable_peer_access", doc{"(peer)", "", "Undoes `enable_peer_access`, both ways.", "", `dev:disable_peer_access(other)`}, nil, deviceDisablePeer},
 		{"peer_access", doc{"(peer)", "boolean", "Whether the device may reach the memory of device `peer` now.", "", `print(dev:peer_access(other))`}, nil, devicePeerAccess},
-		{"close", doc{"()", "", "Waits for queued work, closes everything on the device (contexts, streams, events, memory) and resets it. `npu.device` opens it again.", "a fault of the queued work, once", `dev:close()`}, nil, deviceClose},
+		{"close", doc{"()", "", "Waits for queued work, closes everything on the device (contexts, streams, events, memory) and resets it. `npu.device` opens it again.", "a fault of the queued work, once; 100000 while workers run", `dev:close()`}, nil, deviceClose},
 		{"reset", doc{"()", "", "As `close`, but by force: what has not started is dropped, what runs is finished, and faults are forgotten.", "", `dev:reset()`}, nil, deviceReset},
 	},
 	fields: []field[*npu.Device]{
@@ -147,8 +147,16 @@ func deviceDisablePeer(c *call, d *npu.Device) error {
 	return d.DisablePeerAccess(c.t, peer)
 }
 
-func deviceClose(c *call, d *npu.Device) error { return d.Close(c.t) }
-func deviceReset(c *call, d *npu.Device) error { return d.Reset(c.t) }
+func deviceClose(c *call, d *npu.Device) error { return c.alone(d.Close) }
+func deviceReset(c *call, d *npu.Device) error { return c.alone(d.Reset) }
+
+// alone calls end, which takes a device away, unless another machine may use it.
+func (c *call) alone(end func(*npu.Thread) error) error {
+	if c.in.othersRun() {
+		return &npu.Error{Code: npu.ErrInvalidParam, Detail: "another worker runs that may use the device", Hint: "join the workers first, or close contexts"}
+	}
+	return end(c.t)
+}
 
 func deviceName(c *call, d *npu.Device) (lua.LValue, error) {
 	info, err := c.in.session.DeviceInfo(c.t, d.ID())

@@ -89,6 +89,16 @@ func (c *Context) Closed() bool { return c.res.closed.Load() }
 // with other streams, and closes with the context.
 func (c *Context) DefaultStream() *Stream { return c.deflt }
 
+// DefaultStreamFor is DefaultStream for the tasks of t's scheduler, which is the only one from now on that
+// can have it: ErrStreamContext for others, since a stream belongs to one goroutine at a time.
+func (c *Context) DefaultStreamFor(t *Thread) (*Stream, error) {
+	sch := &c.deflt.state.sch
+	if !sch.CompareAndSwap(nil, t.scheduler()) && sch.Load() != t.scheduler() {
+		return nil, hinted(errorf(ErrStreamContext, "the default stream is used by another worker"), "make a stream with create_stream")
+	}
+	return c.deflt, nil
+}
+
 // SetCurrent makes c the current context of t.
 func (c *Context) SetCurrent(t *Thread) error {
 	if err := c.res.check(); err != nil {

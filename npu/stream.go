@@ -38,7 +38,8 @@ func (c *Context) CreateStream(t *Thread, opts StreamOptions) (*Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	st := &streamState{sch: t.scheduler(), ctx: c.h, stop: c.stop}
+	st := &streamState{ctx: c.h, stop: c.stop}
+	st.sch.Store(t.scheduler())
 	err = t.retry(c.h, func(d driver.Driver) (err error) {
 		st.h, err = d.CreateStream(driver.StreamConfig{Priority: opts.Priority})
 		if err != nil || opts.Failure == "" {

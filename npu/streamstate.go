@@ -18,13 +18,13 @@ type streamState struct {
 	name   streamName
 	ctx    driver.Context
 	h      driver.Stream // 0: the default stream of ctx
-	sch    *Scheduler    // whose tasks use it; nil: not known
 	queued uint64        // commands submitted
 	stop   *stopping     // of the context
 	pins   atomic.Int32  // waits under way: garbage collection must not take it
 	handle weak.Pointer[Stream]
 
-	recording atomic.Pointer[Graph] // that commands are recorded in instead of run; nil: they run
+	sch       atomic.Pointer[Scheduler] // whose tasks use it; nil: not known
+	recording atomic.Pointer[Graph]     // that commands are recorded in instead of run; nil: they run
 	held      atomic.Bool           // a callback runs: nothing of the stream does meanwhile
 	synced    atomic.Uint64         // commands that the host knows to be done
 	mu        sync.Mutex
@@ -37,7 +37,8 @@ type streamState struct {
 // foreign reports whether tasks of another scheduler than that of t use the stream: what is known of its
 // commands, and their faults, are theirs.
 func (st *streamState) foreign(t *Thread) bool {
-	return st.sch != nil && t.task != nil && st.sch != t.task.sch
+	sch := st.sch.Load()
+	return sch != nil && t.task != nil && sch != t.task.sch
 }
 
 // streamName tells streams apart for people, also where the handle is gone.

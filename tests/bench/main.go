@@ -40,6 +40,7 @@ var sections = []struct {
 	{"start", startUp},
 	{"sim", simulated},
 	{"graph", graphs},
+	{"tasks", tasks},
 	{"python", python},
 	{"executor", executor},
 	{"allocations", allocations},
@@ -120,7 +121,8 @@ func run(names []string, stdout, stderr io.Writer) int {
 // result is one run of the binary.
 type result struct {
 	wall time.Duration
-	rss  int64 // peak, bytes
+	cpu  time.Duration // of all threads
+	rss  int64         // peak, bytes
 	out  string
 }
 
@@ -135,7 +137,7 @@ func (b *bench) lua(args ...string) (result, error) {
 	if err != nil {
 		return result{}, fmt.Errorf("npulua %s: %w\n%s", strings.Join(args, " "), err, errs.String())
 	}
-	r := result{wall: wall, out: out.String()}
+	r := result{wall: wall, cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), out: out.String()}
 	if u, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
 		r.rss = u.Maxrss << 10
 	}

@@ -78,6 +78,7 @@ type Interp struct {
 	channels  *binding[*npu.Channel]
 	args      []npu.Arg // scratch of launches
 
+	name       string        // for messages: "main", or the worker
 	parent     *Interp       // of a worker: the machine of the main script
 	open       func(*Interp) // openMachine: a worker's function is in its tables
 	workerType *binding[*worker]
@@ -101,7 +102,7 @@ type Interp struct {
 
 // Open starts a session and a virtual machine over it.
 func Open(ctx context.Context, opts Options) (*Interp, error) {
-	in := &Interp{opts: opts, sites: newSites()}
+	in := &Interp{opts: opts, name: "main", sites: newSites()}
 	ctx, in.cancel = context.WithCancelCause(ctx)
 	in.ctx = ctx
 	opts.Session.Where = in.sites.text
@@ -184,9 +185,15 @@ func (in *Interp) openLibraries(ctx context.Context) {
 	in.io = lua51.OpenIO(in.L, in.std)
 }
 
-// ExitStatus is what a script gave to os.exit in a host function, from where it cannot end the process
-// itself; ok is false where it did not.
-func (in *Interp) ExitStatus() (status int, ok bool) { return in.exitCode, in.exiting }
+// ExitStatus is what a script gave to os.exit in a host function or a worker, from where it cannot end the
+// process itself; ok is false where it did not.
+func (in *Interp) ExitStatus() (status int, ok bool) {
+	var exit *exitError
+	if errors.As(context.Cause(in.ctx), &exit) {
+		return exit.code, true
+	}
+	return in.exitCode, in.exiting
+}
 
 // Flush writes what scripts have printed. It returns the first error that writing ever had.
 func (in *Interp) Flush() error {
@@ -197,14 +204,19 @@ func (in *Interp) Flush() error {
 // Session is the session that the scripts work in.
 func (in *Interp) Session() *npu.Session { return in.session }
 
-// Close cancels the tasks that are left, ends the session as npu.Session.Close does, then the virtual
+// Abandon cancels the tasks and workers that are left, and returns when they have ended.
+func (in *Interp) Abandon() {
+	in.sched.Abandon()
+	in.endWorkers()
+}
+
+// Close cancels the tasks and workers that are left, ends the session as npu.Session.Close does, then the virtual
 // machine. Without force it also returns the errors of tasks that nobody joined.
 func (in *Interp) Close(force bool) error {
 	if force {
 		in.cancel(context.Canceled)
 	}
-	in.sched.Abandon()
-	in.endWorkers()
+	in.Abandon()
 	err := in.session.Close(force)
 	if !force {
 		err = errors.Join(in.failures(), err)

@@ -52,7 +52,7 @@ var taskFunctions = []function{
 // scheduler makes the interpreter one that tasks take turns in.
 func (in *Interp) openTasks() {
 	in.main = &task{turn: in.threads.NewTask()}
-	in.sched = in.session.NewScheduler(in.thread, in)
+	in.sched = in.session.NewScheduler(in.thread, in.name, in)
 	in.threads.OnSlice(func() { in.sched.Turn(sliceTime) })
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"strings"
 	"sync"
 
 	lua "github.com/yuin/gopher-lua"
@@ -218,7 +219,7 @@ func (in *Interp) packResults(results []lua.LValue, err error) ([]any, error) {
 		return nil, err
 	}
 	if script, ok := err.(*scriptError); ok {
-		e := &workerError{text: valueText(script.value), trace: script.trace}
+		e := &workerError{text: in.text(script.value), trace: strings.Replace(script.trace, "in main chunk", "in the function of the worker", 1)}
 		if trail := in.trails.text(script.value); trail != "" {
 			e.trace += "\n" + trail
 		}
@@ -239,7 +240,7 @@ func (in *Interp) packResults(results []lua.LValue, err error) ([]any, error) {
 // newWorkerMachine makes the machine of w, in the session of in.
 func (in *Interp) newWorkerMachine(ctx context.Context, w *worker, thread *npu.Thread) *Interp {
 	root := in.root()
-	m := &Interp{parent: root, session: in.session, thread: thread, sites: &sites{table: in.sites.table}}
+	m := &Interp{name: w.String(), parent: root, session: in.session, thread: thread, sites: &sites{table: in.sites.table}}
 	m.ctx, m.cancel = ctx, w.cancel
 	m.opts = root.opts
 	m.opts.Stdin = noInput{}
@@ -257,13 +258,13 @@ func (noInput) Read([]byte) (int, error) {
 	return 0, fmt.Errorf("standard input belongs to the main script: %w", io.ErrClosedPipe)
 }
 
-// ExitError is the cause of the end of a script in which a worker called os.exit.
-type ExitError struct{ Code int }
+// exitError is the cause of the end of a script in which a worker called os.exit.
+type exitError struct{ code int }
 
-func (e *ExitError) Error() string { return fmt.Sprintf("os.exit(%d) in a worker", e.Code) }
+func (e *exitError) Error() string { return fmt.Sprintf("os.exit(%d) in a worker", e.code) }
 
 // exitFrom ends the main script because a worker has called os.exit.
-func (in *Interp) exitFrom(code int) { in.cancel(&ExitError{code}) }
+func (in *Interp) exitFrom(code int) { in.cancel(&exitError{code}) }
 
 func workerJoin(c *call, w *worker) error {
 	timeout, err := c.timeout(1)
@@ -278,7 +279,11 @@ func workerJoin(c *call, w *worker) error {
 	results, err := w.results, w.err
 	w.mu.Unlock()
 	if err != nil {
-		return c.in.workerFailure(w, err)
+		err = c.in.workerFailure(w, err)
+		if s, ok := err.(*scriptError); ok {
+			c.in.trails.add(s.value, w.String()+":\n"+s.trace)
+		}
+		return err
 	}
 	for _, v := range results {
 		c.push(c.in.unpack(v))
@@ -293,9 +298,7 @@ func (in *Interp) workerFailure(w *worker, err error) error {
 		if w.status() == npu.TaskCancelled {
 			break
 		}
-		s := &scriptError{value: in.unpack(x.value), trace: x.trace}
-		in.trails.add(s.value, w.String()+":\n"+x.trace)
-		return s
+		return &scriptError{value: in.unpack(x.value), trace: x.trace}
 	case *npu.Error:
 		e := *x
 		return &e

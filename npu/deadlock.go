@@ -2,6 +2,7 @@ package npu
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -46,16 +47,18 @@ func (s *Scheduler) waitTexts() []string {
 	return lines
 }
 
-// noteHang keeps what waits said, and the streams that have work left, when the first wait of the session
-// was interrupted.
-func (s *Session) noteHang(c *executor.Caller, waits func() []string) {
-	if s.HangReport() != nil {
-		return
+// noteHang keeps what waits, of one caller, said when it was interrupted, and at the first time the streams
+// that have work left.
+func (s *Session) noteHang(c *executor.Caller, waits []string) {
+	var queues []string
+	if s.HangReport() == nil {
+		queues = s.queues(c)
 	}
-	lines := append(waits(), s.queues(c)...)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.hang = lines
+	if !slices.Contains(s.hang, waits[0]) { // a program can wait on after its end
+		s.hang = append(append(waits, s.hang...), queues...)
+	}
 }
 
 // HangReport says what was waited for when the context of Open ended, and which streams had work left then,

@@ -28,6 +28,7 @@ type Scheduler struct {
 	waits   int                // targets posted and not answered
 	fresh   bool               // the running task has got its turn since the last call of Turn
 	closed  bool               // nothing is spawned any more
+	name    string             // of the first task, for messages
 
 	mu    sync.Mutex
 	inbox []*suspension // ended from other goroutines
@@ -41,8 +42,9 @@ type Machine interface {
 
 // NewScheduler makes main, a thread made by Open or NewThread, the first task. Waits of main suspend only
 // itself from now on.
-func (s *Session) NewScheduler(main *Thread, m Machine) *Scheduler {
-	sch := &Scheduler{s: s, c: main.c, machine: m, live: make(map[*Task]struct{})}
+// name is what messages call it, "main".
+func (s *Session) NewScheduler(main *Thread, name string, m Machine) *Scheduler {
+	sch := &Scheduler{s: s, c: main.c, machine: m, name: name, live: make(map[*Task]struct{})}
 	sch.main = &Task{sch: sch, thread: main, state: TaskRunning}
 	sch.current = sch.main
 	main.task = sch.main
@@ -215,7 +217,7 @@ func (s *Scheduler) await() {
 	case errors.Is(err, executor.ErrDeadlock):
 		s.deadlock()
 	default:
-		s.s.noteHang(s.c, s.waitTexts)
+		s.s.noteHang(s.c, s.waitTexts())
 		for _, t := range s.everyone() {
 			t.wake(own(err))
 		}

@@ -124,7 +124,7 @@ func (t *Task) Ended() bool { return t.state >= TaskDone }
 // String names the task for messages: "task 2 (spawned at a.lua:3)".
 func (t *Task) String() string {
 	if t.number == 0 {
-		return "main"
+		return t.sch.name
 	}
 	return fmt.Sprintf("task %d%s", t.number, t.sch.s.made("spawned", t.site))
 }

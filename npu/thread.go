@@ -96,7 +96,11 @@ func (t *Thread) reach(target *executor.Target) error {
 		return nil
 	}
 	if t.c.Err() != nil {
-		t.s.noteHang(t.c, func() []string { return []string{"main waits for " + t.s.targetText(target) + t.s.at(t.Site)} })
+		who := "it"
+		if t.task != nil {
+			who = t.task.String()
+		}
+		t.s.noteHang(t.c, []string{who + " waits for " + t.s.targetText(target) + t.s.at(t.Site)})
 	}
 	return own(err)
 }

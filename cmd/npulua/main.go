@@ -168,9 +168,14 @@ func (p *program) finish(ctx context.Context, in *luabind.Interp, o *options, er
 		return exitClosedPipe
 	}
 	interrupted := ctx.Err() != nil
+	code, exited := in.ExitStatus()
+	if exited && !interrupted {
+		err = nil // os.exit on its way out
+	}
 	var internal *npu.PanicError
 	switch {
 	case interrupted && !errors.As(err, &internal):
+		in.Abandon() // all of them then have said what they waited for
 		p.reportInterrupt(ctx, o)
 		for _, line := range in.Session().HangReport() {
 			fmt.Fprintf(p.stderr, "  %s\n", line)
@@ -196,7 +201,7 @@ func (p *program) finish(ctx context.Context, in *luabind.Interp, o *options, er
 			status = exitStatus(ctx, closeErr)
 		}
 	}
-	if code, ok := in.ExitStatus(); ok && !interrupted {
+	if exited && !interrupted {
 		return code
 	}
 	return status

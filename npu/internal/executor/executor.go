@@ -3,7 +3,9 @@
 //
 // There are two doors. Begin and Submit queue stream-ordered work through a bounded ring and
 // return at once; nothing is allocated. Call and Wait need an answer: the caller spins briefly,
-// then parks. Both keep the order of the caller. The executor switches the thread's current context
+// then parks. Both keep the order of the caller. A caller that stands for several tasks posts what they wait
+// for and awaits all of it at once (Post, Await): answers come only while nothing of the caller runs, in the
+// order of posting, so that they do not depend on how fast the two threads are. The executor switches the thread's current context
 // when the next command needs another one, and only then.
 package executor
 

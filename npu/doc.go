@@ -13,7 +13,12 @@
 //
 // Every driver call runs on one locked OS thread, the executor's. A Thread is what a host thread is
 // in AscendCL: it has a current context of its own, which decides where new objects go. Calls take
-// their Thread as first argument. A Thread belongs to one goroutine at a time, and so does a handle.
+// their Thread as first argument. A Thread belongs to one goroutine at a time, and so does a handle;
+// a device and its contexts may be used from several, and host memory may be shared (Buffer.Share).
+//
+// A Scheduler lets tasks take turns on one goroutine, each with a Thread of its own: their waits suspend only
+// themselves, and their order is the same in every run. Channels connect tasks, also those of several
+// schedulers, which then run on goroutines of their own.
 //
 // # Order and errors
 //

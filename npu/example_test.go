@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"time"
 
 	"npulua/npu"
 )
@@ -111,4 +112,72 @@ func ExampleStream_Synchronize() {
 	// synchronize: true
 	// again: <nil>
 	// close: <nil>
+}
+
+// noMachine is a Machine for programs that keep nothing for each task.
+type noMachine struct{}
+
+func (noMachine) Leave(*npu.Task) {}
+func (noMachine) Enter(*npu.Task) {}
+
+// Two tasks wait for two streams at once, and hand over what they find: in the same order in every run.
+func ExampleScheduler() {
+	s, err := npu.Open(context.Background(), npu.Options{Backend: "sim"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close(true)
+	t := s.Main()
+	dev, err := t.Device(0)
+	if err != nil {
+		log.Fatal(err)
+	}
+	spin, err := s.Kernel("spin")
+	if err != nil {
+		log.Fatal(err)
+	}
+	sch := s.NewScheduler(t, noMachine{})
+	done, err := t.NewChannel(0)
+	if err != nil {
+		log.Fatal(err)
+	}
+	work := func(seconds float64) func(*npu.Thread) error {
+		return func(t *npu.Thread) error { // t is the thread of the task
+			stream, err := dev.DefaultContext().CreateStream(t, npu.StreamOptions{})
+			if err != nil {
+				return err
+			}
+			if err := stream.Launch(t, spin, 1, []npu.Arg{{Number: seconds}}); err != nil {
+				return err
+			}
+			if err := stream.Synchronize(t, -1); err != nil { // the other task goes on
+				return err
+			}
+			return done.Send(t, fmt.Sprintf("%g s", seconds), time.Second)
+		}
+	}
+	var tasks []*npu.Task
+	for _, seconds := range []float64{3, 2} {
+		task, err := sch.Spawn(t, work(seconds))
+		if err != nil {
+			log.Fatal(err)
+		}
+		tasks = append(tasks, task)
+	}
+	for range tasks {
+		v, _, err := done.Receive(t, -1)
+		fmt.Println(v, err)
+	}
+	for _, task := range tasks {
+		fmt.Println(task.Join(t, -1), task.State())
+	}
+	_, _, err = done.Receive(t, -1) // nobody is left to send
+	var e *npu.Error
+	fmt.Println(errors.As(err, &e) && npu.IsDeadlock(e), errors.Is(err, npu.ErrStreamTimeout))
+	// Output:
+	// 2 s <nil>
+	// 3 s <nil>
+	// <nil> done
+	// <nil> done
+	// true true
 }

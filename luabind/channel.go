@@ -13,9 +13,9 @@ var channelClass = &class[*npu.Channel]{
 	name: "channel",
 	text: "Hands values from task to task, in order (`npu.channel`). `for v in ch do` receives until the channel is closed and empty. `#ch` is how many values wait in it. nil cannot be sent.",
 	methods: []method[*npu.Channel]{
-		{"send", doc{"(value [, timeout])", "", "Hands a value over, and waits while the channel is full. `timeout` in seconds; left out it waits for ever.", "507046 when the timeout is over; 107017 for a channel that is closed, or is closed meanwhile; 507046 (deadlock) where nobody is left to receive", `ch:send(frame)`}, nil, channelSend},
+		{"send", doc{"(value [, timeout])", "", "Hands a value over, and waits while the channel is full. `timeout` in seconds; left out it waits for ever.", "507046 when the timeout is over; 107017 for a channel that is closed, or is closed meanwhile; 100000 for nil, and for what cannot go to another worker; 507046 (deadlock) where nobody is left to receive", `ch:send(frame)`}, nil, channelSend},
 		{"receive", doc{"([timeout])", "value", "Takes the oldest value, and waits while there is none; nil where the channel is closed and empty.", "507046 when the timeout is over; 507046 (deadlock) where nobody is left to send", `local frame = ch:receive()`}, nil, channelReceive},
-		{"try_send", doc{"(value)", "boolean", "Hands a value over if that can be done at once.", "107017 for a closed channel", `if not ch:try_send(x) then print("full") end`}, nil, channelTrySend},
+		{"try_send", doc{"(value)", "boolean", "Hands a value over if that can be done at once.", "107017 for a closed channel; 100000 for nil, and for what cannot go to another worker", `if not ch:try_send(x) then print("full") end`}, nil, channelTrySend},
 		{"try_receive", doc{"()", "value, boolean", "Takes the oldest value if there is one, and says whether there was: nil, false where there was none.", "", `local v, ok = ch:try_receive()`}, nil, channelTryReceive},
 		{"close", doc{"()", "", "Lets no more values in. Who receives gets what is left, then nil; who waits to send gets an error. Calling it again does nothing.", "", `ch:close()`}, nil, channelClose},
 	},
@@ -27,20 +27,20 @@ var channelClass = &class[*npu.Channel]{
 		return fmt.Sprintf("channel(%d, %d of %d%s", ch.Number(), ch.Len(), ch.Capacity(), closedMark(ch.Closed()))
 	},
 	length: func(ch *npu.Channel) int64 { return int64(ch.Len()) },
-	call: func(c *call, ch *npu.Channel) error { // the iterator of for v in ch
+	call: &method[*npu.Channel]{name: "receive", fn: func(c *call, ch *npu.Channel) error { // for v in ch
 		v, _, err := ch.Receive(c.t, -1)
 		if err != nil {
 			return err
 		}
 		c.push(c.in.unpack(v))
 		return nil
-	},
+	}},
 }
 
 var channelFunctions = []function{
 	{"channel", doc{"([capacity])", "channel", "Makes a channel that holds `capacity` values (0 where left out).", "100000 for a capacity that cannot be", `local ch = npu.channel(2)`}, nil, moduleChannel},
-	{"select", doc{"(cases [, timeout])", "index, value, open", "Does the first of a list of cases that can be done, and waits until one can. A case is a channel to receive from, `{send = channel, value = v}`, or a task whose end is waited for. `index` counts from 1; `open` is false where the channel is closed and empty.", "507046 when the timeout is over; 107017 for sending to a closed channel; 507046 (deadlock) where no case can be done any more", `local i, v = npu.select({requests, stop}, 1)`}, nil, moduleSelect},
-	{"try_select", doc{"(cases)", "index, value, open", "Does the first of the cases that can be done at once, as `npu.select`; nil where none can.", "107017 for sending to a closed channel", `if npu.try_select{stop} then return end`}, nil, moduleTrySelect},
+	{"select", doc{"(cases [, timeout])", "index, value, open", "Does the first of a list of cases that can be done, and waits until one can. A case is a channel to receive from, `{send = channel, value = v}`, or a task whose end is waited for. `index` counts from 1; `value` and `open` come from a receive alone, and `open` is false where the channel is closed and empty.", "100000 for a list that is empty or holds anything else; 507046 when the timeout is over; 107017 for sending to a closed channel; 507046 (deadlock) where no case can be done any more", `local i, v = npu.select({requests, stop}, 1)`}, nil, moduleSelect},
+	{"try_select", doc{"(cases)", "index, value, open", "Does the first of the cases that can be done at once, as `npu.select`; nil where none can.", "100000 for a list that is empty or holds anything else; 107017 for sending to a closed channel", `if npu.try_select{stop} then return end`}, nil, moduleTrySelect},
 }
 
 // parcel is a value on its way into ch.

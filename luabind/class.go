@@ -20,7 +20,7 @@ type class[T comparable] struct {
 	index   func(c *call, self T, i int64) (lua.LValue, error) // self[i]
 	assign  func(c *call, self T, i int64, v lua.LValue) error // self[i] = v
 	length  func(self T) int64
-	call    func(c *call, self T) error // self(...): as the iterator of a for loop
+	call    *method[T] // self(...): as the iterator of a for loop
 	// direct gives every object a method table of its own, so that a method call is one table
 	// look-up: for types whose calls are hot and whose objects are few.
 	direct bool
@@ -132,7 +132,7 @@ func (b *binding[T]) metatable(index lua.LValue) *lua.LTable {
 	mt.RawSetString("__metatable", lua.LString("npu."+b.cl.name))
 	mt.RawSetString("__eq", L.NewFunction(b.equal))
 	if b.cl.call != nil {
-		mt.RawSetString("__call", L.NewFunction(b.method(&method[T]{name: "call", fn: b.cl.call})))
+		mt.RawSetString("__call", L.NewFunction(b.method(b.cl.call)))
 	}
 	if b.cl.length != nil {
 		mt.RawSetString("__len", L.NewFunction(b.len))

@@ -32,7 +32,7 @@ var contextClass = &class[*npu.Context]{
 	fields: []field[*npu.Context]{
 		{"id", doc{Text: "Number of the context in its device: 0 for the default one, then counting from 1."}, func(c *call, x *npu.Context) (lua.LValue, error) { return lua.LNumber(x.ID()), nil }},
 		{"device", doc{Text: "The device of the context."}, func(c *call, x *npu.Context) (lua.LValue, error) { return c.in.device(x.Device()), nil }},
-		{"default_stream", doc{Text: "The stream that the context has without being asked. It does not synchronize with other streams. Of several workers, the one that asks first has it."}, contextDefaultStream},
+		{"default_stream", doc{Text: "The stream that the context has without being asked. It does not synchronize with other streams. Of several workers, the one that asks first has it; the others get error 107003."}, contextDefaultStream},
 		{"is_default", doc{Text: "Whether it is the default context of its device."}, func(c *call, x *npu.Context) (lua.LValue, error) { return lua.LBool(x.IsDefault()), nil }},
 		{"closed", doc{Text: "Whether the context was closed, by itself or with its device."}, func(c *call, x *npu.Context) (lua.LValue, error) { return lua.LBool(x.Closed()), nil }},
 	},

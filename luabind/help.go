@@ -65,7 +65,7 @@ func Reference() string {
 	var b strings.Builder
 	b.WriteString("# The npu module\n\nMade from the tables in package luabind by `make docs`; do not edit.\n\n" +
 		"Errors are tables: `code` (number), `name`, `call` (the C function), `op`, `message`, `hint`, `where` (the line that issued the command), " +
-		"`raised_at` and `raised_by` where a later call raised it, `affected` (lines of commands that ran after it), `also` (further errors, where several came at once), `cause` (what a function of the script raised), `report` (of a wait that timed out: a line for each stream that has work left). `tostring(err)` is one readable paragraph.\n")
+		"`raised_at` and `raised_by` where a later call raised it, `affected` (lines of commands that ran after it), `also` (further errors, where several came at once), `cause` (what a function of the script raised), `report` (a list of lines: the streams that have work left, of a wait that timed out; who waits for what, of a deadlock). `tostring(err)` is one readable paragraph.\n")
 	for _, h := range helpClasses() {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n", h.name, h.text)
 		if len(h.fields) > 0 {

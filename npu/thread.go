@@ -57,7 +57,7 @@ func (t *Thread) call(ctx driver.Context, fn func(d driver.Driver) error) error 
 func (t *Thread) Inside() bool { return t.c.Inside() }
 
 func insideError() error {
-	return hinted(errorf(ErrInternal, "no NPU call inside a host function or a kernel: the stream waits for it"),
+	return hinted(errorf(ErrInternal, "no NPU call inside a host function or a kernel, and no wait"),
 		"read and write host buffers there, and make the call after synchronize")
 }
 

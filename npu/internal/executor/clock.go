@@ -19,7 +19,7 @@ func (e *Executor) canAdvance() bool {
 // returns false where the thread should rather park: real time has not come that far.
 func (e *Executor) advance() bool {
 	if e.clock == nil {
-		if len(e.waiting) == 0 && !e.callbacks {
+		if len(e.waiting) == 0 && e.hostFuncs.Load() == 0 {
 			e.deadlock()
 			return true
 		}
@@ -103,7 +103,7 @@ func (e *Executor) park() {
 		return
 	}
 	var timer <-chan time.Time
-	if len(e.waiting) > 0 {
+	if len(e.waiting) > 0 || e.wall && e.idle.Load() > 0 { // what they wait for may be no target
 		if d, ok := e.untilDue(); ok {
 			t := time.NewTimer(d)
 			defer t.Stop()

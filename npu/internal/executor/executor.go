@@ -65,6 +65,7 @@ type Executor struct {
 	alone   chan struct{}          // closed once last is set
 
 	fullWaits atomic.Int64
+	hostFuncs atomic.Int64 // queued and not run, where the driver has no clock: they may end any wait
 
 	mu         sync.Mutex
 	registered map[*Caller]struct{} // under mu
@@ -82,7 +83,6 @@ type Executor struct {
 	progress   uint64         // of the clock, when settle looked last
 	seen       int64          // turns, at the start of the round
 	seenIdle   bool           // last waited then
-	callbacks  bool           // a host function was ever queued
 	unreleased []release      // to be tried again
 	deferred   map[streamKey]*driver.Error
 	stats      Stats

@@ -3,6 +3,7 @@ package executor
 import (
 	"errors"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"npulua/npu/internal/driver"
@@ -47,8 +48,8 @@ func (e *Executor) giveBack() {
 // submit hands one command to the driver and keeps its error for the stream's next wait.
 func (e *Executor) submit(c *driver.Command) {
 	e.stats.Commands++
-	if c.Op == driver.OpHostFunc {
-		e.callbacks = true
+	if c.Op == driver.OpHostFunc && e.clock == nil {
+		c.Func = e.counted(c.Func)
 	}
 	var err error
 	if !e.aborted.Load() {
@@ -59,6 +60,22 @@ func (e *Executor) submit(c *driver.Command) {
 	if err != nil {
 		e.stats.Errors++
 		e.deferError(c, err)
+	}
+}
+
+// counted is fn, which counts as queued until it has run once. One that is dropped counts for ever.
+func (e *Executor) counted(fn func() error) func() error {
+	var ran atomic.Bool
+	e.hostFuncs.Add(1)
+	return func() error {
+		defer func() {
+			if !ran.Swap(true) {
+				e.hostFuncs.Add(-1)
+				e.turns.Add(1)
+				e.kick()
+			}
+		}()
+		return fn()
 	}
 }
 

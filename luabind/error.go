@@ -47,6 +47,7 @@ func (in *Interp) raise(c *call, err error) {
 	if in.exiting {
 		in.exit(L)
 	}
+	in.threads.Stopped()
 	var panicked *npu.PanicError
 	var script *scriptError
 	var e *npu.Error

@@ -184,9 +184,25 @@ func (in *Interp) openLibraries(ctx context.Context) {
 	in.io = lua51.OpenIO(in.L, in.std)
 }
 
-// ExitStatus is what a script gave to os.exit in a host function, from where it cannot end the process
-// itself; ok is false where it did not.
-func (in *Interp) ExitStatus() (status int, ok bool) { return in.exitCode, in.exiting }
+// ExitStatus is what a script gave to os.exit in a host function or in a worker, from where it cannot end
+// the process itself; ok is false where it did not.
+func (in *Interp) ExitStatus() (status int, ok bool) {
+	if code, ok := in.WorkerExit(); ok {
+		return code, true
+	}
+	return in.exitCode, in.exiting
+}
+
+// WorkerExit is what os.exit was given in a worker, which has ended the script: an error of that is only
+// its consequence. ok is false where none did.
+func (in *Interp) WorkerExit() (status int, ok bool) {
+	var e *exitError
+	ok = errors.As(context.Cause(in.ctx), &e)
+	if ok {
+		status = e.code
+	}
+	return status, ok
+}
 
 // Flush writes what scripts have printed. It returns the first error that writing ever had.
 func (in *Interp) Flush() error {

@@ -158,7 +158,7 @@ func (w *worker) run(ctx context.Context, thread *npu.Thread, build func(*unpack
 	w.mu.Lock()
 	w.results, w.err = packed, err
 	switch {
-	case err != nil && context.Cause(ctx) == errEnd:
+	case err != nil && ctx.Err() != nil:
 		w.state = npu.TaskCancelled
 	case err != nil:
 		w.state = npu.TaskFailed
@@ -257,13 +257,13 @@ func (noInput) Read([]byte) (int, error) {
 	return 0, fmt.Errorf("standard input belongs to the main script: %w", io.ErrClosedPipe)
 }
 
-// ExitError is the cause of the end of a script in which a worker called os.exit.
-type ExitError struct{ Code int }
+// exitError is the cause of the end of a script in which a worker called os.exit.
+type exitError struct{ code int }
 
-func (e *ExitError) Error() string { return fmt.Sprintf("os.exit(%d) in a worker", e.Code) }
+func (e *exitError) Error() string { return fmt.Sprintf("os.exit(%d) in a worker", e.code) }
 
 // exitFrom ends the main script because a worker has called os.exit.
-func (in *Interp) exitFrom(code int) { in.cancel(&ExitError{code}) }
+func (in *Interp) exitFrom(code int) { in.cancel(&exitError{code}) }
 
 func workerJoin(c *call, w *worker) error {
 	timeout, err := c.timeout(1)

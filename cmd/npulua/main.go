@@ -160,6 +160,14 @@ func (p *program) finish(ctx context.Context, in *luabind.Interp, o *options, er
 		return exitClosedPipe
 	}
 	interrupted := ctx.Err() != nil
+	code, exits := in.WorkerExit()
+	if exits && !interrupted {
+		if o.leaks {
+			p.reportLeaks(in)
+		}
+		_ = in.Close(true) // what queued work is left was dropped when the worker ended the script
+		return code
+	}
 	var internal *npu.PanicError
 	switch {
 	case interrupted && !errors.As(err, &internal):

@@ -3,6 +3,7 @@ package luabind
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -275,10 +276,14 @@ type trail struct {
 const maxTrails = 32
 
 func (x *trails) add(v lua.LValue, text string) {
+	text = strings.TrimSuffix(text, ":\n")
+	if slices.Contains(x.list, trail{v, text}) { // joined again
+		return
+	}
 	if len(x.list) == maxTrails {
 		x.list = append(x.list[:0], x.list[1:]...)
 	}
-	x.list = append(x.list, trail{v, strings.TrimSuffix(text, ":\n")})
+	x.list = append(x.list, trail{v, text})
 }
 
 // text is every traceback of v, in the order of the joins.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"strings"
 	"sync"
 
 	lua "github.com/yuin/gopher-lua"
@@ -16,13 +17,14 @@ import (
 
 // worker is a machine of its own that runs on another goroutine.
 type worker struct {
-	bound  any
-	parent *Interp
-	number int
-	site   npu.Site
-	cancel context.CancelCauseFunc
-	ended  *npu.Channel  // closed at the end, for scripts
-	gone   chan struct{} // closed after that, when nothing of the worker is left
+	bound    any
+	parent   *Interp
+	number   int
+	site     npu.Site
+	function bool // it runs a function, no file
+	cancel   context.CancelCauseFunc
+	ended    *npu.Channel  // closed at the end, for scripts
+	gone     chan struct{} // closed after that, when nothing of the worker is left
 
 	mu      sync.Mutex
 	state   npu.TaskState
@@ -95,7 +97,7 @@ func moduleWorker(c *call) error {
 		p.drop()
 		return err
 	}
-	w := &worker{parent: in, site: c.site, gone: make(chan struct{}), state: npu.TaskRunning}
+	w := &worker{parent: in, site: c.site, gone: make(chan struct{}), function: c.arg(1).Type() == lua.LTFunction, state: npu.TaskRunning}
 	if w.ended, err = c.t.NewChannel(0); err != nil {
 		p.drop()
 		return err
@@ -188,6 +190,9 @@ func (w *worker) script(m *Interp, build func(*unpacker) lua.LValue, args []any)
 		values[i] = u.unpack(v)
 	}
 	results, err = m.protected(m.L, fn, values...)
+	if script, ok := err.(*scriptError); ok && w.function {
+		script.trace = strings.Replace(script.trace, "in main chunk", "in the function of the worker", 1)
+	}
 	if err == nil {
 		err = m.sched.Finish()
 	}
@@ -278,7 +283,11 @@ func workerJoin(c *call, w *worker) error {
 	results, err := w.results, w.err
 	w.mu.Unlock()
 	if err != nil {
-		return c.in.workerFailure(w, err)
+		err = c.in.workerFailure(w, err)
+		if s, ok := err.(*scriptError); ok {
+			c.in.trails.add(s.value, w.String()+":\n"+s.trace)
+		}
+		return err
 	}
 	for _, v := range results {
 		c.push(c.in.unpack(v))
@@ -293,9 +302,7 @@ func (in *Interp) workerFailure(w *worker, err error) error {
 		if w.status() == npu.TaskCancelled {
 			break
 		}
-		s := &scriptError{value: in.unpack(x.value), trace: x.trace}
-		in.trails.add(s.value, w.String()+":\n"+x.trace)
-		return s
+		return &scriptError{value: in.unpack(x.value), trace: x.trace}
 	case *npu.Error:
 		e := *x
 		return &e

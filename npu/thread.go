@@ -93,6 +93,9 @@ func (t *Thread) reach(target *executor.Target) error {
 		return t.s.deadlockError(t.c, []string{"it waits for " + t.s.targetText(target) + t.s.at(t.Site)})
 	}
 	if err == nil {
+		err = t.c.Err() // work that the end of the program has dropped looks done
+	}
+	if err == nil {
 		return nil
 	}
 	if t.c.Err() != nil {

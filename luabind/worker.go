@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"time"
 
 	lua "github.com/yuin/gopher-lua"
 
@@ -252,6 +253,7 @@ func (in *Interp) newWorkerMachine(ctx context.Context, w *worker, thread *npu.T
 	m.std = &lua51.Streams{Stdin: m.opts.Stdin, Stdout: root.std.Stdout, Stderr: root.std.Stderr}
 	m.open = root.open
 	m.open(m)
+	m.sched.SetName(w.String())
 	return m
 }
 
@@ -327,6 +329,18 @@ func (in *Interp) finishWorkers() (bool, error) {
 		}
 	}
 	return false, nil
+}
+
+// AwaitWorkers waits, once the context of Open has ended, until the workers have, but not longer than d.
+func (in *Interp) AwaitWorkers(d time.Duration) {
+	over := time.After(d)
+	for _, w := range in.allWorkers() {
+		select {
+		case <-w.gone:
+		case <-over:
+			return
+		}
+	}
 }
 
 func (in *Interp) allWorkers() []*worker {

@@ -29,6 +29,12 @@ type Scheduler struct {
 	fresh   bool               // the running task has got its turn since the last call of Turn
 	closed  bool               // nothing is spawned any more
 
+	name   string           // of the first task, for messages; "": main
+	number int              // of the session's schedulers, from 0
+	direct *executor.Target // what the first task waits for where it is the only one
+
+	turn sync.Mutex // held but while all tasks wait, so that others can tell what for
+
 	mu    sync.Mutex
 	inbox []*suspension // ended from other goroutines
 }
@@ -46,7 +52,25 @@ func (s *Session) NewScheduler(main *Thread, m Machine) *Scheduler {
 	sch.main = &Task{sch: sch, thread: main, state: TaskRunning}
 	sch.current = sch.main
 	main.task = sch.main
+	sch.turn.Lock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sch.number = s.started
+	s.started++
+	s.schedulers = append(s.schedulers, sch)
 	return sch
+}
+
+// SetName gives the first task another name in messages.
+func (s *Scheduler) SetName(name string) {
+	s.name = name
+}
+
+// end takes s out of the session: its first thread has ended.
+func (s *Scheduler) end() {
+	s.s.mu.Lock()
+	defer s.s.mu.Unlock()
+	s.s.schedulers = slices.DeleteFunc(s.s.schedulers, func(x *Scheduler) bool { return x == s })
 }
 
 // Spawn makes a task that calls fn once its turn comes. It has no current context, as a new host thread.
@@ -207,7 +231,9 @@ func (s *Scheduler) await() {
 	if s.takeInbox() {
 		return
 	}
+	s.turn.Unlock()
 	answered, err := s.c.Await()
+	s.turn.Lock()
 	s.answer(answered)
 	s.takeInbox()
 	switch {
@@ -215,7 +241,7 @@ func (s *Scheduler) await() {
 	case errors.Is(err, executor.ErrDeadlock):
 		s.deadlock()
 	default:
-		s.s.noteHang(s.c, s.waitTexts)
+		s.s.noteHang(s.c, s.number, s.waitTexts)
 		for _, t := range s.everyone() {
 			t.wake(own(err))
 		}

@@ -48,9 +48,13 @@ type Session struct {
 	untold   []error        // faults for Close: the call that found them returned another error
 	devices  map[int]*Device
 	channels int // made so far
-	hang     []string
 	closing  bool
 	ended    bool
+
+	schedulers []*Scheduler // that have not ended
+	started    int          // schedulers made so far
+	hangs      []hang
+	hungQueues []string
 }
 
 // Open starts a backend. When ctx is done, waits of the main thread end and queued commands are

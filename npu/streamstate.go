@@ -25,8 +25,8 @@ type streamState struct {
 
 	sch       atomic.Pointer[Scheduler] // whose tasks use it; nil: not known
 	recording atomic.Pointer[Graph]     // that commands are recorded in instead of run; nil: they run
-	held      atomic.Bool           // a callback runs: nothing of the stream does meanwhile
-	synced    atomic.Uint64         // commands that the host knows to be done
+	held      atomic.Bool               // a callback runs: nothing of the stream does meanwhile
+	synced    atomic.Uint64             // commands that the host knows to be done
 	mu        sync.Mutex
 	after     []dependency // what waits for events bring along; under mu
 

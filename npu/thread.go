@@ -34,6 +34,9 @@ func (t *Thread) Close() {
 	if t.task == nil || t.task.number == 0 {
 		t.c.Close()
 	}
+	if t.task != nil && t.task.number == 0 {
+		t.task.sch.end()
+	}
 }
 
 // SetContext replaces what interrupts the waits of t.
@@ -90,7 +93,11 @@ func (t *Thread) reach(target *executor.Target) error {
 		err = t.c.Wait(target)
 	}
 	if err == executor.ErrDeadlock {
-		return t.s.deadlockError(t.c, []string{"it waits for " + t.s.targetText(target) + t.s.at(t.Site)})
+		who := "it"
+		if t.task != nil && t.task.sch.name != "" {
+			who = t.task.sch.name
+		}
+		return t.s.deadlockError(t.c, []string{who + " waits for " + t.s.targetText(target) + t.s.at(t.Site)})
 	}
 	if err == nil {
 		err = t.c.Err() // work that the end of the program has dropped looks done
@@ -99,7 +106,11 @@ func (t *Thread) reach(target *executor.Target) error {
 		return nil
 	}
 	if t.c.Err() != nil {
-		t.s.noteHang(t.c, func() []string { return []string{"main waits for " + t.s.targetText(target) + t.s.at(t.Site)} })
+		who, number := "main", 0
+		if t.task != nil {
+			who, number = t.task.String(), t.task.sch.number
+		}
+		t.s.noteHang(t.c, number, func() []string { return []string{who + " waits for " + t.s.targetText(target) + t.s.at(t.Site)} })
 	}
 	return own(err)
 }

@@ -172,6 +172,7 @@ func (p *program) finish(ctx context.Context, in *luabind.Interp, o *options, er
 	switch {
 	case interrupted && !errors.As(err, &internal):
 		p.reportInterrupt(ctx, o)
+		in.AwaitWorkers(grace / 2) // for what they say of their waits
 		for _, line := range in.Session().HangReport() {
 			fmt.Fprintf(p.stderr, "  %s\n", line)
 		}

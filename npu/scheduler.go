@@ -26,6 +26,7 @@ type Scheduler struct {
 	failed  []*Task            // ended with an error that nobody has joined
 	count   int                // spawned so far
 	waits   int                // targets posted and not answered
+	quiet   int                // calls of Turn since all tasks waited last
 	fresh   bool               // the running task has got its turn since the last call of Turn
 	closed  bool               // nothing is spawned any more
 
@@ -100,10 +101,23 @@ func (s *Scheduler) Current() *Task { return s.current }
 // Alone reports whether the first task is the only one.
 func (s *Scheduler) Alone() bool { return len(s.live) == 0 }
 
+// patience is how many turns may pass before virtual time goes on: so many that what most scripts compute
+// takes none.
+const patience = 1000
+
 // Turn lets other tasks run that are ready, after a while in which the running one has not waited. That
 // while counts as cost of a virtual time where tasks wait for the backend. The caller is the running task.
+//
+// Virtual time waits for a scheduler that runs, but not for ever: where it has not waited for patience
+// calls, each one lets cost pass for other threads of the session that wait.
 func (s *Scheduler) Turn(cost time.Duration) {
-	if s.Alone() || s.c.Inside() {
+	if s.c.Inside() {
+		return
+	}
+	if s.quiet++; s.quiet > patience && s.waits == 0 && s.s.threads.Load() > 1 {
+		_ = s.c.Pass(cost) // an error is for those who wait
+	}
+	if s.Alone() {
 		return
 	}
 	s.takeInbox()
@@ -234,6 +248,7 @@ func (s *Scheduler) await() {
 	s.turn.Unlock()
 	answered, err := s.c.Await()
 	s.turn.Lock()
+	s.quiet = 0
 	s.answer(answered)
 	s.takeInbox()
 	switch {

@@ -38,6 +38,7 @@ type Session struct {
 	unwatch    func() bool // stops watching the context of Open
 
 	closings atomic.Uint64 // handles closed so far
+	threads  atomic.Int64  // registered
 
 	retaining sync.Mutex // held while a device is retained
 

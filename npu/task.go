@@ -278,7 +278,7 @@ func (t *Task) reach(target *executor.Target) error {
 	t.sch.turn.Unlock()
 	over, err := t.sch.c.WaitWhile(target, t.sch.Alone)
 	t.sch.turn.Lock()
-	t.sch.direct = nil
+	t.sch.direct, t.sch.quiet = nil, 0
 	if over {
 		return err
 	}

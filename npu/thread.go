@@ -26,6 +26,7 @@ type Thread struct {
 // NewThread registers a thread of control without current context. ctx interrupts its waits.
 // While it is registered and not waiting, virtual time does not jump: Close it when it ends.
 func (s *Session) NewThread(ctx context.Context) *Thread {
+	s.threads.Add(1)
 	return &Thread{s: s, c: s.exec.NewCaller(ctx)}
 }
 
@@ -33,6 +34,7 @@ func (s *Session) NewThread(ctx context.Context) *Thread {
 func (t *Thread) Close() {
 	if t.task == nil || t.task.number == 0 {
 		t.c.Close()
+		t.s.threads.Add(-1)
 	}
 	if t.task != nil && t.task.number == 0 {
 		t.task.sch.end()
@@ -183,6 +185,9 @@ func (t *Thread) Now() (time.Duration, error) {
 func (t *Thread) Busy(d time.Duration) error {
 	if t.c.Inside() {
 		return insideError()
+	}
+	if t.task != nil {
+		t.task.sch.quiet = 0
 	}
 	return t.told(own(t.c.Wait(&executor.Target{Kind: executor.WaitTimer, Timeout: d})))
 }

@@ -253,7 +253,7 @@ func (in *Interp) newWorkerMachine(ctx context.Context, w *worker, thread *npu.T
 	m.std = &lua51.Streams{Stdin: m.opts.Stdin, Stdout: root.std.Stdout, Stderr: root.std.Stderr}
 	m.open = root.open
 	m.open(m)
-	m.sched.SetName(w.String())
+	m.sched.SetName(w.String(), w.number)
 	return m
 }
 

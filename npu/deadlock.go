@@ -60,6 +60,7 @@ func (s *Session) otherWaits(c *executor.Caller) (lines []string) {
 	s.mu.Lock()
 	list := slices.Clone(s.schedulers)
 	s.mu.Unlock()
+	slices.SortStableFunc(list, func(a, b *Scheduler) int { return a.number - b.number })
 	for _, sch := range list {
 		if sch.c == c || !sch.turn.TryLock() {
 			continue

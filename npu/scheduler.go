@@ -31,7 +31,7 @@ type Scheduler struct {
 	closed  bool               // nothing is spawned any more
 
 	name   string           // of the first task, for messages; "": main
-	number int              // of the session's schedulers, from 0
+	number int              // in the order of messages; 0: that of main
 	direct *executor.Target // what the first task waits for where it is the only one
 
 	turn sync.Mutex // held but while all tasks wait, so that others can tell what for
@@ -56,15 +56,16 @@ func (s *Session) NewScheduler(main *Thread, m Machine) *Scheduler {
 	sch.turn.Lock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	sch.number = s.started
-	s.started++
 	s.schedulers = append(s.schedulers, sch)
 	return sch
 }
 
-// SetName gives the first task another name in messages.
-func (s *Scheduler) SetName(name string) {
-	s.name = name
+// SetName gives the first task another name in messages, which come in the order of number; that of main
+// is 0. Before it waits.
+func (s *Scheduler) SetName(name string, number int) {
+	s.s.mu.Lock()
+	defer s.s.mu.Unlock()
+	s.name, s.number = name, number
 }
 
 // end takes s out of the session: its first thread has ended.

@@ -53,7 +53,6 @@ type Session struct {
 	ended    bool
 
 	schedulers []*Scheduler // that have not ended
-	started    int          // schedulers made so far
 	hangs      []hang
 	hungQueues []string
 }

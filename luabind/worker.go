@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"runtime/debug"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	lua "github.com/yuin/gopher-lua"
@@ -260,9 +260,14 @@ func (in *Interp) newWorkerMachine(ctx context.Context, w *worker, thread *npu.T
 // noInput is the standard input of workers.
 type noInput struct{}
 
-func (noInput) Read([]byte) (int, error) {
-	return 0, fmt.Errorf("standard input belongs to the main script: %w", io.ErrClosedPipe)
-}
+func (noInput) Read([]byte) (int, error) { return 0, noInputError{} }
+
+type noInputError struct{}
+
+func (noInputError) Error() string { return "standard input belongs to the main script" }
+
+// PlainText is what io functions return.
+func (e noInputError) PlainText() (string, syscall.Errno) { return e.Error(), syscall.EPIPE }
 
 // exitError is the cause of the end of a script in which a worker called os.exit.
 type exitError struct{ code int }
@@ -287,6 +292,7 @@ func workerJoin(c *call, w *worker) error {
 	if err != nil {
 		err = c.in.workerFailure(w, err)
 		if s, ok := err.(*scriptError); ok {
+			s.whole = false
 			c.in.trails.add(s.value, w.String()+":\n"+s.trace)
 		}
 		return err
@@ -304,7 +310,7 @@ func (in *Interp) workerFailure(w *worker, err error) error {
 		if w.status() == npu.TaskCancelled {
 			break
 		}
-		return &scriptError{value: in.unpack(x.value), trace: x.trace}
+		return &scriptError{value: in.unpack(x.value), trace: x.trace, whole: true}
 	case *npu.Error:
 		e := *x
 		return &e

@@ -50,6 +50,10 @@ func (in *Interp) exit(L *lua.LState) {
 		lua51.Raise(L, "os.exit(%d)", in.exitCode)
 	}
 	in.opts.Exit(in.exitCode)
+	if in.parent != nil { // a worker goes on here, to its end
+		in.threads.Stopped()
+		lua51.Raise(L, "os.exit(%d)", in.exitCode)
+	}
 }
 
 // pushLoaded pushes what load functions return: the function, or nil and a message.

@@ -2,6 +2,7 @@ package luabind
 
 import (
 	"fmt"
+	"runtime"
 	"time"
 
 	lua "github.com/yuin/gopher-lua"
@@ -132,9 +133,18 @@ func channelTrySend(c *call, ch *npu.Channel) error {
 	sent, err := ch.TrySend(c.t, x.value)
 	if !sent {
 		x.returned()
+		giveWay(ch)
 	}
 	c.push(lua.LBool(sent))
 	return err
+}
+
+// giveWay lets other machines run that use ch: a script that tries until it succeeds would keep the only CPU
+// from them.
+func giveWay(ch *npu.Channel) {
+	if ch.Shared() {
+		runtime.Gosched()
+	}
 }
 
 func channelReceive(c *call, ch *npu.Channel) error {
@@ -149,6 +159,9 @@ func channelReceive(c *call, ch *npu.Channel) error {
 
 func channelTryReceive(c *call, ch *npu.Channel) error {
 	v, open, ok, err := ch.TryReceive(c.t)
+	if !ok {
+		giveWay(ch)
+	}
 	c.push(c.in.unpack(v))
 	c.push(lua.LBool(ok && open))
 	return err
@@ -194,6 +207,11 @@ func (c *call) selectCase(timeout time.Duration, try bool) error {
 		return err
 	}
 	if chosen.Index < 0 {
+		for _, k := range cases {
+			if k.Channel != nil {
+				giveWay(k.Channel)
+			}
+		}
 		c.push(lua.LNil)
 		return nil
 	}

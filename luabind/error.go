@@ -17,6 +17,7 @@ import (
 type scriptError struct {
 	value lua.LValue
 	trace string
+	whole bool // trace has all: a trail of the same text is another error's
 }
 
 // Error is the first line of the value's text: errors of ours have hints below it.
@@ -47,6 +48,7 @@ func (in *Interp) raise(c *call, err error) {
 	if in.exiting {
 		in.exit(L)
 	}
+	in.threads.Stopped()
 	var panicked *npu.PanicError
 	var script *scriptError
 	var e *npu.Error
@@ -105,7 +107,7 @@ func (in *Interp) FormatError(err error) string {
 		if script.trace != "" {
 			text += "\n" + script.trace
 		}
-		if trail := in.trails.text(script.value); trail != "" {
+		if trail := in.trails.text(script.value); trail != "" && !script.whole {
 			text += "\n" + trail
 		}
 		return text

@@ -78,7 +78,6 @@ type Interp struct {
 	channels  *binding[*npu.Channel]
 	args      []npu.Arg // scratch of launches
 
-	name       string        // for messages: "main", or the worker
 	parent     *Interp       // of a worker: the machine of the main script
 	open       func(*Interp) // openMachine: a worker's function is in its tables
 	workerType *binding[*worker]
@@ -102,7 +101,7 @@ type Interp struct {
 
 // Open starts a session and a virtual machine over it.
 func Open(ctx context.Context, opts Options) (*Interp, error) {
-	in := &Interp{opts: opts, name: "main", sites: newSites()}
+	in := &Interp{opts: opts, sites: newSites()}
 	ctx, in.cancel = context.WithCancelCause(ctx)
 	in.ctx = ctx
 	opts.Session.Where = in.sites.text
@@ -185,14 +184,24 @@ func (in *Interp) openLibraries(ctx context.Context) {
 	in.io = lua51.OpenIO(in.L, in.std)
 }
 
-// ExitStatus is what a script gave to os.exit in a host function or a worker, from where it cannot end the
-// process itself; ok is false where it did not.
+// ExitStatus is what a script gave to os.exit in a host function or in a worker, from where it cannot end
+// the process itself; ok is false where it did not.
 func (in *Interp) ExitStatus() (status int, ok bool) {
-	var exit *exitError
-	if errors.As(context.Cause(in.ctx), &exit) {
-		return exit.code, true
+	if code, ok := in.WorkerExit(); ok {
+		return code, true
 	}
 	return in.exitCode, in.exiting
+}
+
+// WorkerExit is what os.exit was given in a worker, which has ended the script: an error of that is only
+// its consequence. ok is false where none did.
+func (in *Interp) WorkerExit() (status int, ok bool) {
+	var e *exitError
+	ok = errors.As(context.Cause(in.ctx), &e)
+	if ok {
+		status = e.code
+	}
+	return status, ok
 }
 
 // Flush writes what scripts have printed. It returns the first error that writing ever had.

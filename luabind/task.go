@@ -3,6 +3,7 @@ package luabind
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,7 +53,7 @@ var taskFunctions = []function{
 // scheduler makes the interpreter one that tasks take turns in.
 func (in *Interp) openTasks() {
 	in.main = &task{turn: in.threads.NewTask()}
-	in.sched = in.session.NewScheduler(in.thread, in.name, in)
+	in.sched = in.session.NewScheduler(in.thread, in)
 	in.threads.OnSlice(func() { in.sched.Turn(sliceTime) })
 }
 
@@ -275,10 +276,14 @@ type trail struct {
 const maxTrails = 32
 
 func (x *trails) add(v lua.LValue, text string) {
+	text = strings.TrimSuffix(text, ":\n")
+	if slices.Contains(x.list, trail{v, text}) { // joined again
+		return
+	}
 	if len(x.list) == maxTrails {
 		x.list = append(x.list[:0], x.list[1:]...)
 	}
-	x.list = append(x.list, trail{v, strings.TrimSuffix(text, ":\n")})
+	x.list = append(x.list, trail{v, text})
 }
 
 // text is every traceback of v, in the order of the joins.

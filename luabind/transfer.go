@@ -2,6 +2,7 @@ package luabind
 
 import (
 	"fmt"
+	"strings"
 
 	lua "github.com/yuin/gopher-lua"
 
@@ -31,8 +32,11 @@ type packedName string
 // packedKernel is a built-in kernel.
 type packedKernel string
 
-// maxNesting bounds tables in tables on their way.
-const maxNesting = 200
+// maxNesting bounds tables in tables on their way, maxDepth everything that is in something else.
+const (
+	maxNesting = 200
+	maxDepth   = 10_000
+)
 
 // packer packs values of one machine; what occurs twice stays one.
 type packer struct {
@@ -40,6 +44,7 @@ type packer struct {
 	functions bool // functions may go along
 	seen      map[any]any
 	held      []*npu.Shared
+	nesting   int // of tables
 	depth     int
 }
 
@@ -61,6 +66,11 @@ func cannot(what string) error {
 }
 
 func (p *packer) pack(v lua.LValue) (any, error) {
+	p.depth++
+	defer func() { p.depth-- }()
+	if p.depth > maxDepth {
+		return nil, cannot("a value that is nested too deeply")
+	}
 	switch x := v.(type) {
 	case *lua.LNilType, lua.LBool, lua.LNumber, lua.LString:
 		return x, nil
@@ -87,7 +97,7 @@ func (p *packer) handle(ud *lua.LUserData) (any, error) {
 	switch x := ud.Value.(type) {
 	case *npu.Channel:
 		p.seen[ud] = x // before its contents, which may hold it
-		return x, p.in.share(x)
+		return x, p.share(x)
 	case *npu.Device:
 		return x, nil
 	case *npu.Kernel:
@@ -114,10 +124,11 @@ func (p *packer) table(tb *lua.LTable) (any, error) {
 	if tb.Metatable != lua.LNil && !out.isError {
 		return nil, cannot("a table with a metatable")
 	}
-	if p.depth++; p.depth > maxNesting {
+	p.nesting++
+	defer func() { p.nesting-- }()
+	if p.nesting > maxNesting {
 		return nil, cannot("a table that is nested too deeply")
 	}
-	defer func() { p.depth-- }()
 	p.seen[tb] = out
 	var bad error
 	tb.ForEach(func(k, v lua.LValue) {
@@ -174,15 +185,25 @@ func (p *packer) function(fn *lua.LFunction) (any, error) {
 }
 
 // share makes ch one that several machines use: what waits in it, and what is sent from now on, is packed.
-func (in *Interp) share(ch *npu.Channel) error {
+func (p *packer) share(ch *npu.Channel) error {
+	var inside []*packer
 	err := ch.Share(func(v any) (any, error) {
 		value, ok := v.(lua.LValue)
 		if !ok {
 			return v, nil
 		}
-		return in.newPacker(false).pack(value)
+		x := p.in.newPacker(false)
+		x.depth = p.depth
+		inside = append(inside, x)
+		return x.pack(value)
 	})
-	if e, ok := err.(*npu.Error); ok {
+	if err == nil {
+		return nil
+	}
+	for _, x := range inside {
+		x.drop()
+	}
+	if e, ok := err.(*npu.Error); ok && !strings.HasPrefix(e.Detail, "a value in ") {
 		e.Detail = "a value in " + ch.String() + ": " + e.Detail
 	}
 	return err

@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"runtime/debug"
 	"strings"
 	"sync"
+	"syscall"
+	"time"
 
 	lua "github.com/yuin/gopher-lua"
 
@@ -17,13 +18,14 @@ import (
 
 // worker is a machine of its own that runs on another goroutine.
 type worker struct {
-	bound  any
-	parent *Interp
-	number int
-	site   npu.Site
-	cancel context.CancelCauseFunc
-	ended  *npu.Channel  // closed at the end, for scripts
-	gone   chan struct{} // closed after that, when nothing of the worker is left
+	bound    any
+	parent   *Interp
+	number   int
+	site     npu.Site
+	function bool // it runs a function, no file
+	cancel   context.CancelCauseFunc
+	ended    *npu.Channel  // closed at the end, for scripts
+	gone     chan struct{} // closed after that, when nothing of the worker is left
 
 	mu      sync.Mutex
 	state   npu.TaskState
@@ -57,7 +59,7 @@ var workerClass = &class[*worker]{
 }
 
 var workerFunctions = []function{
-	{"worker", doc{"(path or fn, ...)", "worker", "Runs a script file, or a function, in a Lua machine of its own, at the same time as this one; the values after it are its arguments. What goes there, by arguments, channels, results and the locals that the function uses, is copied: numbers, strings, booleans, tables of them; channels, devices and host buffers go by reference, built-in functions, modules and kernels by name. Globals of this script are not there. The order in which workers proceed is not fixed, also on the simulator. A worker that fails and is never joined is reported at exit, with status 1; the script ends when all workers have ended.", "100000 for what cannot go there; an error of compiling; 100003 for a file that cannot be read", `local w = npu.worker(function(n) local sum = 0 for i = 1, n do sum = sum + i end return sum end, 1e6)`}, nil, moduleWorker},
+	{"worker", doc{"(path or fn, ...)", "worker", "Runs a script file, or a function, in a Lua machine of its own, at the same time as this one; the values after it are its arguments. What goes there, by arguments, channels, results and the locals that the function uses, is copied: numbers, strings, booleans, tables of them; channels, devices and host buffers go by reference, built-in functions, modules and kernels by name. Globals of this script are not there. The order in which workers proceed is not fixed, also on the simulator; virtual time waits while one computes, but for no more than some ten million instructions at a time. `os.exit` in it ends the program. A worker that fails and is never joined is reported at exit, with status 1; the script ends when all workers have ended.", "100000 for what cannot go there; an error of compiling; 100003 for a file that cannot be read", `local w = npu.worker(function(n) local sum = 0 for i = 1, n do sum = sum + i end return sum end, 1e6)`}, nil, moduleWorker},
 }
 
 func (w *worker) status() npu.TaskState {
@@ -96,7 +98,7 @@ func moduleWorker(c *call) error {
 		p.drop()
 		return err
 	}
-	w := &worker{parent: in, site: c.site, gone: make(chan struct{}), state: npu.TaskRunning}
+	w := &worker{parent: in, site: c.site, gone: make(chan struct{}), function: c.arg(1).Type() == lua.LTFunction, state: npu.TaskRunning}
 	if w.ended, err = c.t.NewChannel(0); err != nil {
 		p.drop()
 		return err
@@ -159,7 +161,7 @@ func (w *worker) run(ctx context.Context, thread *npu.Thread, build func(*unpack
 	w.mu.Lock()
 	w.results, w.err = packed, err
 	switch {
-	case err != nil && context.Cause(ctx) == errEnd:
+	case err != nil && ctx.Err() != nil:
 		w.state = npu.TaskCancelled
 	case err != nil:
 		w.state = npu.TaskFailed
@@ -189,6 +191,9 @@ func (w *worker) script(m *Interp, build func(*unpacker) lua.LValue, args []any)
 		values[i] = u.unpack(v)
 	}
 	results, err = m.protected(m.L, fn, values...)
+	if script, ok := err.(*scriptError); ok && w.function {
+		script.trace = strings.Replace(script.trace, "in main chunk", "in the function of the worker", 1)
+	}
 	if err == nil {
 		err = m.sched.Finish()
 	}
@@ -240,7 +245,7 @@ func (in *Interp) packResults(results []lua.LValue, err error) ([]any, error) {
 // newWorkerMachine makes the machine of w, in the session of in.
 func (in *Interp) newWorkerMachine(ctx context.Context, w *worker, thread *npu.Thread) *Interp {
 	root := in.root()
-	m := &Interp{name: w.String(), parent: root, session: in.session, thread: thread, sites: &sites{table: in.sites.table}}
+	m := &Interp{parent: root, session: in.session, thread: thread, sites: &sites{table: in.sites.table}}
 	m.ctx, m.cancel = ctx, w.cancel
 	m.opts = root.opts
 	m.opts.Stdin = noInput{}
@@ -248,15 +253,21 @@ func (in *Interp) newWorkerMachine(ctx context.Context, w *worker, thread *npu.T
 	m.std = &lua51.Streams{Stdin: m.opts.Stdin, Stdout: root.std.Stdout, Stderr: root.std.Stderr}
 	m.open = root.open
 	m.open(m)
+	m.sched.SetName(w.String(), w.number)
 	return m
 }
 
 // noInput is the standard input of workers.
 type noInput struct{}
 
-func (noInput) Read([]byte) (int, error) {
-	return 0, fmt.Errorf("standard input belongs to the main script: %w", io.ErrClosedPipe)
-}
+func (noInput) Read([]byte) (int, error) { return 0, noInputError{} }
+
+type noInputError struct{}
+
+func (noInputError) Error() string { return "standard input belongs to the main script" }
+
+// PlainText is what io functions return.
+func (e noInputError) PlainText() (string, syscall.Errno) { return e.Error(), syscall.EPIPE }
 
 // exitError is the cause of the end of a script in which a worker called os.exit.
 type exitError struct{ code int }
@@ -281,6 +292,7 @@ func workerJoin(c *call, w *worker) error {
 	if err != nil {
 		err = c.in.workerFailure(w, err)
 		if s, ok := err.(*scriptError); ok {
+			s.whole = false
 			c.in.trails.add(s.value, w.String()+":\n"+s.trace)
 		}
 		return err
@@ -298,7 +310,7 @@ func (in *Interp) workerFailure(w *worker, err error) error {
 		if w.status() == npu.TaskCancelled {
 			break
 		}
-		return &scriptError{value: in.unpack(x.value), trace: x.trace}
+		return &scriptError{value: in.unpack(x.value), trace: x.trace, whole: true}
 	case *npu.Error:
 		e := *x
 		return &e
@@ -323,6 +335,18 @@ func (in *Interp) finishWorkers() (bool, error) {
 		}
 	}
 	return false, nil
+}
+
+// AwaitWorkers waits, once the context of Open has ended, until the workers have, but not longer than d.
+func (in *Interp) AwaitWorkers(d time.Duration) {
+	over := time.After(d)
+	for _, w := range in.allWorkers() {
+		select {
+		case <-w.gone:
+		case <-over:
+			return
+		}
+	}
 }
 
 func (in *Interp) allWorkers() []*worker {

@@ -86,35 +86,31 @@ func (c *Channel) SetName(name string) { c.name = name }
 func (c *Channel) Shared() bool { return c.shared.Load() }
 
 // Share notes that tasks of several schedulers use the channel from now on, and replaces each value that
-// waits in it, or to be sent, by what fn makes of it. It stops at the first error. Once shared, it does
-// nothing.
+// waits in it, or to be sent, by what fn makes of it. At an error it leaves the channel as it was. Once
+// shared, it does nothing.
 func (c *Channel) Share(fn func(v any) (any, error)) error {
 	if c.shared.Swap(true) {
 		return nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	err := c.replace(fn)
-	if err != nil {
-		c.shared.Store(false)
-	}
-	return err
-}
-
-func (c *Channel) replace(fn func(v any) (any, error)) error {
+	var places []*any
 	for i := c.buffered.head; i < len(c.buffered.items); i++ {
-		v, err := fn(c.buffered.items[i])
-		if err != nil {
-			return err
-		}
-		c.buffered.items[i] = v
+		places = append(places, &c.buffered.items[i])
 	}
 	for _, p := range c.senders.items[c.senders.head:] {
-		v, err := fn(p.value)
-		if err != nil {
+		places = append(places, &p.value)
+	}
+	values := make([]any, len(places))
+	for i, at := range places {
+		var err error
+		if values[i], err = fn(*at); err != nil {
+			c.shared.Store(false)
 			return err
 		}
-		p.value = v
+	}
+	for i, at := range places {
+		*at = values[i]
 	}
 	return nil
 }

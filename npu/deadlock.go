@@ -16,6 +16,7 @@ var deadlocks atomic.Uint64
 // deadlockError is what every wait that nothing can end returns: the same fault, wherever it is told.
 // waits says who waits for what; the report adds the streams that have work left. c waits for nothing.
 func (s *Session) deadlockError(c *executor.Caller, waits []string) *Error {
+	waits = append(waits, s.otherWaits(c)...)
 	e := errorf(ErrStreamTimeout, "deadlock: nothing that is left to run can end %s", plural(len(waits), "this wait", "these waits"))
 	e.Fault = deadlockFault | deadlocks.Add(1)
 	e.Report = append(waits, s.queues(c)...)
@@ -39,34 +40,75 @@ func (s *Scheduler) deadlock() {
 // waitTexts says for every task that waits what it waits for, the first task first.
 func (s *Scheduler) waitTexts() []string {
 	var lines []string
+	if s.direct != nil {
+		lines = append(lines, s.main.String()+" waits for "+s.s.targetText(s.direct)+s.s.at(s.main.thread.Site))
+	}
 	for _, t := range s.everyone() {
 		if t.wait != nil {
-			lines = append(lines, t.String()+" "+t.wait.text(s.s))
+			who := t.String()
+			if t.number > 0 && s.name != "" {
+				who += " of " + s.name
+			}
+			lines = append(lines, who+" "+t.wait.text(s.s))
 		}
 	}
 	return lines
 }
 
-// noteHang keeps what waits, of one caller, said when it was interrupted, and at the first time the streams
-// that have work left.
-func (s *Session) noteHang(c *executor.Caller, waits []string) {
+// otherWaits is waitTexts of the schedulers that wait, but for the one of c, whose goroutine calls it.
+func (s *Session) otherWaits(c *executor.Caller) (lines []string) {
+	s.mu.Lock()
+	list := slices.Clone(s.schedulers)
+	s.mu.Unlock()
+	slices.SortStableFunc(list, func(a, b *Scheduler) int { return a.number - b.number })
+	for _, sch := range list {
+		if sch.c == c || !sch.turn.TryLock() {
+			continue
+		}
+		lines = append(lines, sch.waitTexts()...)
+		sch.turn.Unlock()
+	}
+	return lines
+}
+
+// hang is what the tasks of a scheduler waited for when they were interrupted.
+type hang struct {
+	scheduler int
+	waits     []string
+}
+
+// noteHang keeps what waits said, when the first wait of a scheduler was interrupted, and the streams that
+// had work left at the first of all.
+func (s *Session) noteHang(c *executor.Caller, scheduler int, waits func() []string) {
+	s.mu.Lock()
+	first, known := s.hangs == nil, slices.ContainsFunc(s.hangs, func(h hang) bool { return h.scheduler == scheduler })
+	s.mu.Unlock()
+	if known {
+		return
+	}
+	texts := waits()
 	var queues []string
-	if s.HangReport() == nil {
+	if first {
 		queues = s.queues(c)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !slices.Contains(s.hang, waits[0]) { // a program can wait on after its end
-		s.hang = append(append(waits, s.hang...), queues...)
+	if s.hangs == nil {
+		s.hungQueues = queues
 	}
+	s.hangs = append(s.hangs, hang{scheduler, texts})
 }
 
 // HangReport says what was waited for when the context of Open ended, and which streams had work left then,
 // a line each, for people; nil where nothing was waited for.
-func (s *Session) HangReport() []string {
+func (s *Session) HangReport() (lines []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.hang
+	slices.SortStableFunc(s.hangs, func(a, b hang) int { return a.scheduler - b.scheduler })
+	for _, h := range s.hangs {
+		lines = append(lines, h.waits...)
+	}
+	return append(lines, s.hungQueues...)
 }
 
 // queues is a line for each stream that has work left.

@@ -136,7 +136,7 @@ func ExampleScheduler() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	sch := s.NewScheduler(t, "main", noMachine{})
+	sch := s.NewScheduler(t, noMachine{})
 	done, err := t.NewChannel(0)
 	if err != nil {
 		log.Fatal(err)

@@ -127,7 +127,10 @@ func (r *resource) close(t *Thread, by string, force bool) error {
 		errs = append(errs, err)
 	}
 	if !force && !along && (r.stream != nil || len(children) > 0) {
-		errs = append(errs, s.synchronizeAll(t, r, -1, true))
+		err := s.synchronizeAll(t, r, -1, true)
+		if t.c.Err() == nil { // else it says only that t was ended
+			errs = append(errs, err)
+		}
 	}
 	for _, c := range slices.Backward(children) {
 		errs = append(errs, c.close(t, r.kind, force))

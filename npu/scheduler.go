@@ -26,9 +26,15 @@ type Scheduler struct {
 	failed  []*Task            // ended with an error that nobody has joined
 	count   int                // spawned so far
 	waits   int                // targets posted and not answered
+	quiet   int                // calls of Turn since all tasks waited last
 	fresh   bool               // the running task has got its turn since the last call of Turn
 	closed  bool               // nothing is spawned any more
-	name    string             // of the first task, for messages
+
+	name   string           // of the first task, for messages; "": main
+	number int              // in the order of messages; 0: that of main
+	direct *executor.Target // what the first task waits for where it is the only one
+
+	turn sync.Mutex // held but while all tasks wait, so that others can tell what for
 
 	mu    sync.Mutex
 	inbox []*suspension // ended from other goroutines
@@ -42,13 +48,31 @@ type Machine interface {
 
 // NewScheduler makes main, a thread made by Open or NewThread, the first task. Waits of main suspend only
 // itself from now on.
-// name is what messages call it, "main".
-func (s *Session) NewScheduler(main *Thread, name string, m Machine) *Scheduler {
-	sch := &Scheduler{s: s, c: main.c, machine: m, name: name, live: make(map[*Task]struct{})}
+func (s *Session) NewScheduler(main *Thread, m Machine) *Scheduler {
+	sch := &Scheduler{s: s, c: main.c, machine: m, live: make(map[*Task]struct{})}
 	sch.main = &Task{sch: sch, thread: main, state: TaskRunning}
 	sch.current = sch.main
 	main.task = sch.main
+	sch.turn.Lock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.schedulers = append(s.schedulers, sch)
 	return sch
+}
+
+// SetName gives the first task another name in messages, which come in the order of number; that of main
+// is 0. Before it waits.
+func (s *Scheduler) SetName(name string, number int) {
+	s.s.mu.Lock()
+	defer s.s.mu.Unlock()
+	s.name, s.number = name, number
+}
+
+// end takes s out of the session: its first thread has ended.
+func (s *Scheduler) end() {
+	s.s.mu.Lock()
+	defer s.s.mu.Unlock()
+	s.s.schedulers = slices.DeleteFunc(s.s.schedulers, func(x *Scheduler) bool { return x == s })
 }
 
 // Spawn makes a task that calls fn once its turn comes. It has no current context, as a new host thread.
@@ -78,10 +102,23 @@ func (s *Scheduler) Current() *Task { return s.current }
 // Alone reports whether the first task is the only one.
 func (s *Scheduler) Alone() bool { return len(s.live) == 0 }
 
+// patience is how many turns may pass before virtual time goes on: so many that what most scripts compute
+// takes none.
+const patience = 1000
+
 // Turn lets other tasks run that are ready, after a while in which the running one has not waited. That
 // while counts as cost of a virtual time where tasks wait for the backend. The caller is the running task.
+//
+// Virtual time waits for a scheduler that runs, but not for ever: where it has not waited for patience
+// calls, each one lets cost pass for other threads of the session that wait.
 func (s *Scheduler) Turn(cost time.Duration) {
-	if s.Alone() || s.c.Inside() {
+	if s.c.Inside() {
+		return
+	}
+	if s.quiet++; s.quiet > patience && s.waits == 0 && s.s.threads.Load() > 1 {
+		_ = s.c.Pass(cost) // an error is for those who wait
+	}
+	if s.Alone() {
 		return
 	}
 	s.takeInbox()
@@ -209,7 +246,10 @@ func (s *Scheduler) await() {
 	if s.takeInbox() {
 		return
 	}
+	s.turn.Unlock()
 	answered, err := s.c.Await()
+	s.turn.Lock()
+	s.quiet = 0
 	s.answer(answered)
 	s.takeInbox()
 	switch {
@@ -217,7 +257,7 @@ func (s *Scheduler) await() {
 	case errors.Is(err, executor.ErrDeadlock):
 		s.deadlock()
 	default:
-		s.s.noteHang(s.c, s.waitTexts())
+		s.s.noteHang(s.c, s.number, s.waitTexts)
 		for _, t := range s.everyone() {
 			t.wake(own(err))
 		}

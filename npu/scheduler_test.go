@@ -50,7 +50,7 @@ func newCrew(tb testing.TB) *crew {
 // onThread gives th tasks of its own.
 func onThread(tb testing.TB, s *npu.Session, th *npu.Thread) *crew {
 	m := &turns{tb: tb}
-	c := &crew{Scheduler: s.NewScheduler(th, "main", m), tb: tb, s: s, t: th}
+	c := &crew{Scheduler: s.NewScheduler(th, m), tb: tb, s: s, t: th}
 	m.now = c.Current()
 	return c
 }

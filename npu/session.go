@@ -38,6 +38,7 @@ type Session struct {
 	unwatch    func() bool // stops watching the context of Open
 
 	closings atomic.Uint64 // handles closed so far
+	threads  atomic.Int64  // registered
 
 	retaining sync.Mutex // held while a device is retained
 
@@ -48,9 +49,12 @@ type Session struct {
 	untold   []error        // faults for Close: the call that found them returned another error
 	devices  map[int]*Device
 	channels int // made so far
-	hang     []string
 	closing  bool
 	ended    bool
+
+	schedulers []*Scheduler // that have not ended
+	hangs      []hang
+	hungQueues []string
 }
 
 // Open starts a backend. When ctx is done, waits of the main thread end and queued commands are

@@ -1,6 +1,7 @@
 package npu
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"runtime/debug"
@@ -124,7 +125,7 @@ func (t *Task) Ended() bool { return t.state >= TaskDone }
 // String names the task for messages: "task 2 (spawned at a.lua:3)".
 func (t *Task) String() string {
 	if t.number == 0 {
-		return t.sch.name
+		return cmp.Or(t.sch.name, "main")
 	}
 	return fmt.Sprintf("task %d%s", t.number, t.sch.s.made("spawned", t.site))
 }
@@ -273,7 +274,11 @@ func (t *Task) reach(target *executor.Target) error {
 	if !t.sch.Alone() {
 		return t.suspend(&suspension{task: t}, target)
 	}
+	t.sch.direct = target
+	t.sch.turn.Unlock()
 	over, err := t.sch.c.WaitWhile(target, t.sch.Alone)
+	t.sch.turn.Lock()
+	t.sch.direct, t.sch.quiet = nil, 0
 	if over {
 		return err
 	}

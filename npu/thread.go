@@ -26,6 +26,7 @@ type Thread struct {
 // NewThread registers a thread of control without current context. ctx interrupts its waits.
 // While it is registered and not waiting, virtual time does not jump: Close it when it ends.
 func (s *Session) NewThread(ctx context.Context) *Thread {
+	s.threads.Add(1)
 	return &Thread{s: s, c: s.exec.NewCaller(ctx)}
 }
 
@@ -33,6 +34,10 @@ func (s *Session) NewThread(ctx context.Context) *Thread {
 func (t *Thread) Close() {
 	if t.task == nil || t.task.number == 0 {
 		t.c.Close()
+		t.s.threads.Add(-1)
+	}
+	if t.task != nil && t.task.number == 0 {
+		t.task.sch.end()
 	}
 }
 
@@ -90,17 +95,24 @@ func (t *Thread) reach(target *executor.Target) error {
 		err = t.c.Wait(target)
 	}
 	if err == executor.ErrDeadlock {
-		return t.s.deadlockError(t.c, []string{"it waits for " + t.s.targetText(target) + t.s.at(t.Site)})
+		who := "it"
+		if t.task != nil && t.task.sch.name != "" {
+			who = t.task.sch.name
+		}
+		return t.s.deadlockError(t.c, []string{who + " waits for " + t.s.targetText(target) + t.s.at(t.Site)})
+	}
+	if err == nil {
+		err = t.c.Err() // work that the end of the program has dropped looks done
 	}
 	if err == nil {
 		return nil
 	}
 	if t.c.Err() != nil {
-		who := "it"
+		who, number := "main", 0
 		if t.task != nil {
-			who = t.task.String()
+			who, number = t.task.String(), t.task.sch.number
 		}
-		t.s.noteHang(t.c, []string{who + " waits for " + t.s.targetText(target) + t.s.at(t.Site)})
+		t.s.noteHang(t.c, number, func() []string { return []string{who + " waits for " + t.s.targetText(target) + t.s.at(t.Site)} })
 	}
 	return own(err)
 }
@@ -173,6 +185,9 @@ func (t *Thread) Now() (time.Duration, error) {
 func (t *Thread) Busy(d time.Duration) error {
 	if t.c.Inside() {
 		return insideError()
+	}
+	if t.task != nil {
+		t.task.sch.quiet = 0
 	}
 	return t.told(own(t.c.Wait(&executor.Target{Kind: executor.WaitTimer, Timeout: d})))
 }

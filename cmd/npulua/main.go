@@ -168,15 +168,19 @@ func (p *program) finish(ctx context.Context, in *luabind.Interp, o *options, er
 		return exitClosedPipe
 	}
 	interrupted := ctx.Err() != nil
-	code, exited := in.ExitStatus()
-	if exited && !interrupted {
-		err = nil // os.exit on its way out
+	code, exits := in.WorkerExit()
+	if exits && !interrupted {
+		if o.leaks {
+			p.reportLeaks(in)
+		}
+		_ = in.Close(true) // what queued work is left was dropped when the worker ended the script
+		return code
 	}
 	var internal *npu.PanicError
 	switch {
 	case interrupted && !errors.As(err, &internal):
-		in.Abandon() // all of them then have said what they waited for
 		p.reportInterrupt(ctx, o)
+		in.AwaitWorkers(grace / 2) // for what they say of their waits
 		for _, line := range in.Session().HangReport() {
 			fmt.Fprintf(p.stderr, "  %s\n", line)
 		}
@@ -201,7 +205,7 @@ func (p *program) finish(ctx context.Context, in *luabind.Interp, o *options, er
 			status = exitStatus(ctx, closeErr)
 		}
 	}
-	if exited && !interrupted {
+	if code, ok := in.ExitStatus(); ok && !interrupted {
 		return code
 	}
 	return status

@@ -35,8 +35,15 @@ func raiseInterruption(L *lua.LState, err error) {
 }
 
 // errnoText is strerror's text and the number of the system's error in err. Go writes the same texts
-// without the capital.
+// without the capital. One that has a PlainText is known by that.
 func errnoText(err error) (string, int) {
+	var plain interface {
+		PlainText() (string, syscall.Errno)
+	}
+	if errors.As(err, &plain) {
+		text, no := plain.PlainText()
+		return text, int(no)
+	}
 	var no syscall.Errno
 	if !errors.As(err, &no) {
 		switch {

@@ -92,6 +92,23 @@ func (c *Caller) Poll(pass time.Duration) ([]*Target, error) {
 	return c.takeAnswered(), err
 }
 
+// Pass lets d of a virtual time pass where another caller waits for time, or for work of the device, so
+// that one which does not wait for long does not stop them. Functions that were posted run.
+func (c *Caller) Pass(d time.Duration) error {
+	return c.Call(0, func(driver.Driver) error {
+		e := c.e
+		if e.clock == nil || e.wall || !slices.ContainsFunc(e.waiting, func(t *Target) bool {
+			return !t.unwanted() && t.request.caller != c && t.request.caller.state.Load() == idling
+		}) {
+			return nil
+		}
+		for until := e.clock.Now() + d; e.clock.Advance(until); {
+		}
+		e.settle()
+		return nil
+	})
+}
+
 // Try looks at once whether t is reached: the error is that of a wait for it, a timeout where it is not.
 func (c *Caller) Try(t *Target) error {
 	if c.ctx.Err() != nil {

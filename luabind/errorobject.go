@@ -79,6 +79,7 @@ var vendorCalls = map[string]string{
 	"create_stream": "aclrtCreateStreamWithConfig", "create_event": "aclrtCreateEventExWithFlag", "alloc": "aclrtMalloc", "host": "aclrtMallocHost",
 	"copy": "aclrtMemcpyAsync", "fill": "aclrtMemsetAsync", "launch": "aclrtLaunchKernelWithConfig", "record": "aclrtRecordEvent",
 	"wait": "aclrtStreamWaitEvent", "callback": "aclrtLaunchHostFunc", "synchronize": "aclrtSynchronizeStreamWithTimeout", "query": "aclrtStreamQuery",
+	"capture": "aclmdlRICaptureBegin", "replay": "aclmdlRIExecuteAsync", "update": "aclmdlRICaptureTaskUpdateBegin",
 	"elapsed": "aclrtEventElapsedTime", "upload": "aclrtMemcpy", "download": "aclrtMemcpy", "kernel": "aclrtBinaryGetFunction",
 }
 

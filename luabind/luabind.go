@@ -213,6 +213,15 @@ func (in *Interp) Flush() error {
 // Session is the session that the scripts work in.
 func (in *Interp) Session() *npu.Session { return in.session }
 
+// HangReport says what was waited for when the context of Open ended, and which streams had work left then,
+// a line each, for people.
+func (in *Interp) HangReport() []string {
+	if lines := in.session.HangReport(); len(lines) > 0 {
+		return lines
+	}
+	return in.sched.Report() // the script ran: what its other tasks wait for
+}
+
 // Abandon cancels the tasks and workers that are left, and returns when they have ended.
 func (in *Interp) Abandon() {
 	in.sched.Abandon()

@@ -27,11 +27,12 @@ type worker struct {
 	ended    *npu.Channel  // closed at the end, for scripts
 	gone     chan struct{} // closed after that, when nothing of the worker is left
 
-	mu      sync.Mutex
-	state   npu.TaskState
-	results []any // packed
-	err     error // *workerError, *npu.Error or *npu.PanicError
-	joined  bool
+	mu          sync.Mutex
+	cancelledAt npu.Site
+	state       npu.TaskState
+	results     []any // packed
+	err         error // *workerError, *npu.Error or *npu.PanicError
+	joined      bool
 }
 
 // workerError is what the script of a worker raised.
@@ -47,7 +48,7 @@ var workerClass = &class[*worker]{
 	name: "worker",
 	text: "A script in a Lua machine of its own (`npu.worker`), which runs really at the same time as the others, on another CPU where there is one. It shares the session, and nothing else but what is handed to it.",
 	methods: []method[*worker]{
-		{"join", doc{"([timeout])", "results", "Waits until the script and all its tasks have ended, and returns what it returned. `timeout` in seconds; left out it waits for ever.", "the error of the script; 507046 when the timeout is over; 100000 for results that cannot be handed over", `print(w:join())`}, nil, workerJoin},
+		{"join", doc{"([timeout])", "results", "Waits until the script and all its tasks have ended, and returns what it returned. `timeout` in seconds; left out it waits for ever.", "the error of the script; 107035 for a worker that was cancelled; 507046 when the timeout is over, or in a deadlock; 100000 for results that cannot be handed over", `print(w:join())`}, nil, workerJoin},
 		{"cancel", doc{"()", "", "Ends the script: waits are over, and no instruction runs any more. Returns at once; `join` tells when it has ended.", "", `w:cancel()`}, nil, workerCancel},
 	},
 	fields: []field[*worker]{
@@ -59,7 +60,7 @@ var workerClass = &class[*worker]{
 }
 
 var workerFunctions = []function{
-	{"worker", doc{"(path or fn, ...)", "worker", "Runs a script file, or a function, in a Lua machine of its own, at the same time as this one; the values after it are its arguments. What goes there, by arguments, channels, results and the locals that the function uses, is copied: numbers, strings, booleans, tables of them; channels, devices and host buffers go by reference, built-in functions, modules and kernels by name. Globals of this script are not there. The order in which workers proceed is not fixed, also on the simulator; virtual time waits while one computes, but for no more than some ten million instructions at a time. `os.exit` in it ends the program. A worker that fails and is never joined is reported at exit, with status 1; the script ends when all workers have ended.", "100000 for what cannot go there; an error of compiling; 100003 for a file that cannot be read", `local w = npu.worker(function(n) local sum = 0 for i = 1, n do sum = sum + i end return sum end, 1e6)`}, nil, moduleWorker},
+	{"worker", doc{"(path or fn, ...)", "worker", "Runs a script file, or a function, in a Lua machine of its own, at the same time as this one; the values after it are its arguments. What goes there, by arguments, channels, results and the locals that the function uses, is copied: numbers, strings, booleans, tables of them without metatables (error objects may have theirs); channels, devices and host buffers go by reference, built-in functions, modules and kernels by name, functions of the script only as the one to run and what that uses. What two sides do with the elements of one host buffer is not ordered: hand it over by a channel, or write other parts of it. Globals of this script are not there. The order in which workers proceed is not fixed, also on the simulator; virtual time waits while one computes, but for no more than some ten million instructions at a time. `os.exit` in it ends the program. A worker that fails and is never joined is reported at exit, with status 1; the script ends when all workers have ended.", "100000 for what cannot go there; an error of compiling; 100003 for a file that cannot be read", `local w = npu.worker(function(n) local sum = 0 for i = 1, n do sum = sum + i end return sum end, 1e6)`}, nil, moduleWorker},
 }
 
 func (w *worker) status() npu.TaskState {
@@ -317,10 +318,19 @@ func (in *Interp) workerFailure(w *worker, err error) error {
 	case *npu.PanicError:
 		return x
 	}
-	return &npu.Error{Code: npu.ErrTaskAbort, Detail: "the worker was cancelled"}
+	what := "the worker was cancelled"
+	if at := in.sites.text(w.cancelledAt); at != "" {
+		what += " at " + at
+	}
+	return &npu.Error{Code: npu.ErrTaskAbort, Detail: what, Hint: "it has no results; worker.status tells before join"}
 }
 
 func workerCancel(c *call, w *worker) error {
+	w.mu.Lock()
+	if w.cancelledAt == 0 {
+		w.cancelledAt = c.site
+	}
+	w.mu.Unlock()
 	w.cancel(errEnd)
 	return nil
 }

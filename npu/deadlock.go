@@ -19,8 +19,16 @@ func (s *Session) deadlockError(c *executor.Caller, waits []string) *Error {
 	waits = append(waits, s.otherWaits(c)...)
 	e := errorf(ErrStreamTimeout, "deadlock: nothing that is left to run can end %s", plural(len(waits), "this wait", "these waits"))
 	e.Fault = deadlockFault | deadlocks.Add(1)
-	e.Report = append(waits, s.queues(c)...)
+	e.Report = append(bounded(waits, "waits"), s.queues(c)...)
 	return hinted(e, "look for a channel that nobody sends to or closes, tasks that join each other, or an event that is waited for and never recorded")
+}
+
+// bounded is the first lines of a report, and how many more there are.
+func bounded(lines []string, what string) []string {
+	if more := len(lines) - maxReport; more > 0 {
+		return append(slices.Clone(lines[:maxReport]), fmt.Sprintf("and %d more %s", more, what))
+	}
+	return lines
 }
 
 // IsDeadlock reports whether e says that nothing could end a wait.
@@ -108,16 +116,21 @@ func (s *Session) HangReport() (lines []string) {
 	for _, h := range s.hangs {
 		lines = append(lines, h.waits...)
 	}
-	return append(lines, s.hungQueues...)
+	return append(bounded(lines, "waits"), s.hungQueues...)
 }
 
 // queues is a line for each stream that has work left.
 func (s *Session) queues(c *executor.Caller) (lines []string) {
 	_ = c.Call(0, func(d driver.Driver) error { // without it the report is poorer
-		lines = s.pendingReport(d)
+		lines = bounded(s.pendingReport(d), "streams with work left")
 		return nil
 	})
 	return lines
+}
+
+// Report says what tasks wait for, other than the running one, and which streams have work left, a line each.
+func (s *Scheduler) Report() []string {
+	return append(bounded(s.waitTexts(), "waits"), s.s.queues(s.c)...)
 }
 
 // text says what is waited for, and where in the program.

@@ -92,8 +92,6 @@ func (t *Thread) reported(err error, states ...*streamState) error {
 		e.Report = t.s.report(d, states)
 		return nil
 	})
-	if more := len(e.Report) - maxReport; more > 0 {
-		e.Report = append(e.Report[:maxReport], fmt.Sprintf("and %d more streams with work left", more))
-	}
+	e.Report = bounded(e.Report, "streams with work left")
 	return err
 }

@@ -29,6 +29,7 @@ type Scheduler struct {
 	quiet   int                // calls of Turn since all tasks waited last
 	fresh   bool               // the running task has got its turn since the last call of Turn
 	closed  bool               // nothing is spawned any more
+	over    bool               // the session closes: no task but the one that closes it runs again
 
 	name   string           // of the first task, for messages; "": main
 	number int              // in the order of messages; 0: that of main

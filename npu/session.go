@@ -116,7 +116,9 @@ func (s *Session) Close(force bool) error {
 	s.mu.Unlock()
 	s.unwatch()
 	t := s.main
-	t.task = nil // what is left of its tasks does not run again
+	if t.task != nil {
+		t.task.sch.over = true // what is left of its tasks does not run again
+	}
 	s.exec.Last(t.c)
 	if g := t.recording; g != nil { // the program ended inside Capture
 		t.recording = nil

@@ -38,7 +38,7 @@ type streamState struct {
 // commands, and their faults, are theirs.
 func (st *streamState) foreign(t *Thread) bool {
 	sch := st.sch.Load()
-	return sch != nil && t.task != nil && sch != t.task.sch
+	return sch != nil && t.task != nil && !t.task.sch.over && sch != t.task.sch
 }
 
 // streamName tells streams apart for people, also where the handle is gone.

@@ -89,7 +89,7 @@ func (t *Thread) reach(target *executor.Target) error {
 	switch {
 	case target.Timeout == 0: // a question; a timer of no time is over
 		err = t.c.Try(target)
-	case t.task != nil:
+	case t.task != nil && !t.task.sch.over:
 		err = t.task.reach(target)
 	default:
 		err = t.c.Wait(target)
@@ -194,7 +194,7 @@ func (t *Thread) Busy(d time.Duration) error {
 
 // Sleep waits for d and does nothing: other tasks run. With 0 those run that are ready.
 func (t *Thread) Sleep(d time.Duration) error {
-	if d == 0 && t.task != nil && !t.c.Inside() {
+	if d == 0 && t.task != nil && !t.task.sch.over && !t.c.Inside() {
 		if err := t.task.interrupted(); err != nil {
 			return err
 		}

@@ -181,7 +181,7 @@ func (p *program) finish(ctx context.Context, in *luabind.Interp, o *options, er
 	case interrupted && !errors.As(err, &internal):
 		p.reportInterrupt(ctx, o)
 		in.AwaitWorkers(grace / 2) // for what they say of their waits
-		for _, line := range in.Session().HangReport() {
+		for _, line := range in.HangReport() {
 			fmt.Fprintf(p.stderr, "  %s\n", line)
 		}
 		if trace := in.Traceback(err); trace != "" { // what it says is only that it was interrupted

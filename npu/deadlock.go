@@ -79,6 +79,10 @@ func (s *Session) otherWaits(c *executor.Caller) (lines []string) {
 	return lines
 }
 
+// Waits says what every task waits for, of the schedulers in which all tasks wait now, a line each. It may be
+// called from anywhere.
+func (s *Session) Waits() []string { return s.otherWaits(nil) }
+
 // hang is what the tasks of a scheduler waited for when they were interrupted.
 type hang struct {
 	scheduler int

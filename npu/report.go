@@ -13,15 +13,19 @@ const maxReport = 16
 // pendingReport is one line for every stream of the session that has work left, by device, context and
 // number; nil where the driver does not tell. On the executor's thread; the current context is as before.
 func (s *Session) pendingReport(d driver.Driver) []string {
-	var states []*streamState
+	return s.report(d, s.streams())
+}
+
+// streams are those of the session that are open.
+func (s *Session) streams() (states []*streamState) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.root.each(func(r *resource) {
 		if r.stream != nil {
 			states = append(states, r.stream)
 		}
 	})
-	s.mu.Unlock()
-	return s.report(d, states)
+	return states
 }
 
 // report is pendingReport for some streams. Those that the driver has no more are left out.
@@ -30,21 +34,50 @@ func (s *Session) report(d driver.Driver, states []*streamState) []string {
 	if insp == nil {
 		return nil
 	}
+	return s.lines(d, states, func(st *streamState) string { return s.progressLine(insp, st) })
+}
+
+// lines calls line for each of states, in order, with its context current; streams that the driver has no
+// more, and those for which line is "", are left out. The current context is as before.
+func (s *Session) lines(d driver.Driver, states []*streamState, line func(*streamState) string) (lines []string) {
 	if old, err := d.CurrentContext(); err == nil {
 		defer func() { _ = d.SetCurrentContext(old) }() // it was current: it can be again
 	}
 	states = slices.Clone(states)
 	slices.SortFunc(states, func(a, b *streamState) int { return a.name.compare(b.name) })
-	var lines []string
 	for _, st := range states {
 		if d.SetCurrentContext(st.ctx) != nil {
 			continue
 		}
-		if line := s.progressLine(insp, st); line != "" {
-			lines = append(lines, line)
+		if text := line(st); text != "" {
+			lines = append(lines, text)
 		}
 	}
 	return lines
+}
+
+// Streams is one line for every open stream, by device, context and number: how many commands it has left
+// and what it is at, or that it is idle. ErrNotSupported where the backend does not tell.
+func (s *Session) Streams(t *Thread) ([]string, error) {
+	insp := s.inspector()
+	if err := need(s, insp, "tell what streams do"); err != nil {
+		return nil, err
+	}
+	var lines []string
+	err := t.call(0, func(d driver.Driver) error {
+		lines = s.lines(d, s.streams(), func(st *streamState) string {
+			if line := s.progressLine(insp, st); line != "" {
+				return line
+			}
+			p, err := insp.Progress(st.h)
+			if err != nil {
+				return ""
+			}
+			return fmt.Sprintf("%s: idle, %d %s done", st.name, p.Over, plural(int(p.Over), "command", "commands"))
+		})
+		return nil
+	})
+	return lines, err
 }
 
 // progressLine says how far st is and what it is at; "" where it has no work left. On the executor's

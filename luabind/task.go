@@ -25,7 +25,7 @@ type task struct {
 var taskClass = &class[*task]{
 	name: "task",
 	text: "A thread of control of the script (`npu.spawn`), with a current context of its own: none at the start. Tasks take turns in a fixed order. " +
-		"Another one goes on when a task waits, and between two statements once it has run 10,000 to 20,000 instructions; a statement without calls is never divided.",
+		"Another one goes on when a task waits, and between two statements once it has run 10,000 to 20,000 instructions, of which a call of `npu` counts as 20; a statement without calls is never divided.",
 	methods: []method[*task]{
 		{"join", doc{"([timeout])", "results of fn", "Waits until the task has ended, and returns what its function returned. `timeout` in seconds; left out it waits for ever.", "the error of the task, unchanged; 507046 when the timeout is over; 107035 for a task that was cancelled; 507046 (deadlock) where it cannot end", `print(npu.spawn(function() return 1 + 1 end):join())`}, nil, taskJoin},
 		{"cancel", doc{"()", "", "Ends the task: what it waits for is over, its next instruction raises an error that no pcall hides, and scopes close what they hold. Returns at once; `join` tells when the task has ended.", "", `t:cancel()`}, nil, taskCancel},

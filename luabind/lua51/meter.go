@@ -49,6 +49,9 @@ func (m *meter) between() bool {
 	return false
 }
 
+// Spend counts n instructions more, for a call that takes as long.
+func (t *Threads) Spend(n int) { t.meter.left -= n }
+
 // OnSlice has fn called every Slice instructions, between two of them, on the goroutine that runs the
 // machine. fn may let other tasks run.
 func (t *Threads) OnSlice(fn func()) { t.meter.slice = fn }

@@ -132,6 +132,9 @@ func (r *resource) close(t *Thread, by string, force bool) error {
 	for _, c := range slices.Backward(children) {
 		errs = append(errs, c.close(t, r.kind, force))
 	}
+	if err := errors.Join(errs...); t.interruptedBy(err) {
+		return err // queued work uses it, and nobody waits for that any more: it stays open
+	}
 	if !s.forget(r, t.Site, by) {
 		return errors.Join(errs...) // another task has closed it meanwhile
 	}

@@ -1,6 +1,7 @@
 package npu
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"sync"
@@ -71,6 +72,10 @@ func (s *Scheduler) makeReady(t *Task) {
 		s.c.Wake()
 	}
 }
+
+// SetContext lets ctx end the waits of the first task, besides what ends those of all. The other tasks go on.
+// nil: nothing else ends them. The caller is the first task.
+func (s *Scheduler) SetContext(ctx context.Context) { s.main.ctx = ctx }
 
 // Current is the task that runs.
 func (s *Scheduler) Current() *Task { return s.current }

@@ -84,6 +84,8 @@ func (t *Thread) reach(target *executor.Target) error {
 	switch {
 	case target.Timeout == 0: // a question; a timer of no time is over
 		err = t.c.Try(target)
+	case t.task != nil && t.task.shield > 0 && t.task.over() != nil:
+		err = t.task.reached(target)
 	case t.task != nil:
 		err = t.task.reach(target)
 	default:
@@ -174,7 +176,12 @@ func (t *Thread) Busy(d time.Duration) error {
 	if t.c.Inside() {
 		return insideError()
 	}
-	return t.told(own(t.c.Wait(&executor.Target{Kind: executor.WaitTimer, Timeout: d})))
+	target := &executor.Target{Kind: executor.WaitTimer, Timeout: d}
+	if t.task == nil {
+		return t.told(own(t.c.Wait(target)))
+	}
+	_, err := t.task.waitAlone(target, func() bool { return true })
+	return t.told(own(err))
 }
 
 // Sleep waits for d and does nothing: other tasks run. With 0 those run that are ready.

@@ -139,7 +139,8 @@ func (t *timeline) column(at time.Duration) int {
 func (t *timeline) row(commands []npu.CommandInfo) string {
 	line := []byte(strings.Repeat(" ", t.columns))
 	share := make([]time.Duration, t.columns) // of the command that has the column
-	for _, c := range commands {
+	owner := make([]int, t.columns)
+	for n, c := range commands {
 		m, _ := markOf(c)
 		t.note(m)
 		from, to := t.column(c.Start), t.column(c.End)
@@ -148,15 +149,15 @@ func (t *timeline) row(commands []npu.CommandInfo) string {
 		}
 		for i := from; i <= to; i++ {
 			part := min(c.End, t.moment(i+1)) - max(c.Start, t.moment(i))
-			switch {
-			case line[i] == ' ' || part > share[i]:
-				line[i], share[i] = m.letter, part
+			if line[i] == ' ' || part > share[i] {
+				line[i], share[i], owner[i] = m.letter, part, n
 			}
 		}
-		if to-from >= 2 && line[from] == m.letter { // so that neighbours of one kind stay apart
-			line[from] = '['
+		for from < to && owner[from] != n {
+			from++
 		}
-		if to-from >= 2 {
+		if to-from >= 2 && owner[from] == n { // so that neighbours stay apart
+			line[from] = '['
 			t.name(line[from+1:to+1], c, m)
 		}
 	}

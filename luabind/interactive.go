@@ -9,6 +9,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 
 	"npulua/luabind/lua51"
+	"npulua/npu"
 )
 
 // Evaluator is the language side of an interactive session: it runs chunks one after the other in one
@@ -24,11 +25,14 @@ type Evaluator struct {
 	in     *Interp
 	chunks int
 	topics map[lua.LValue]string
-	locals map[string]int // last chunk that declared such a local variable
+	locals map[string]int     // last chunk that declared such a local variable
+	told   map[*npu.Task]bool // by Notices
 }
 
 // NewEvaluator makes an evaluator for in.
-func (in *Interp) NewEvaluator() *Evaluator { return &Evaluator{in: in, locals: make(map[string]int)} }
+func (in *Interp) NewEvaluator() *Evaluator {
+	return &Evaluator{in: in, locals: make(map[string]int), told: make(map[*npu.Task]bool)}
+}
 
 // InterruptedError is what Eval returns where its context ended the chunk. It is a context.Canceled.
 type InterruptedError struct {

@@ -73,7 +73,7 @@ type StreamCommands struct {
 }
 
 // History is what Commands lists for every open stream of the session, by device, context and number, and the
-// time now. Streams that never had a command are left out. It takes no time and no fault. ErrNotSupported
+// time now. Default streams that never had a command are left out. It takes no time and no fault. ErrNotSupported
 // where the backend does not tell.
 func (s *Session) History(t *Thread) (list []StreamCommands, now time.Duration, err error) {
 	insp := s.inspector()
@@ -95,7 +95,7 @@ func (s *Session) History(t *Thread) (list []StreamCommands, now time.Duration, 
 		return s.exec.Untimed(func() error { return s.commandsOf(d, insp, states, found) })
 	})
 	for i, st := range states {
-		if len(found[i]) > 0 {
+		if len(found[i]) > 0 || st.h != 0 {
 			list = append(list, StreamCommands{Name: st.name.String(), Device: st.name.device, Context: st.name.context, Number: st.name.number,
 				Commands: s.commandInfos(found[i])})
 		}

@@ -91,6 +91,45 @@ func (e *Evaluator) Eval(ctx context.Context, chunk string) (err error) {
 	return e.print(ctx, text)
 }
 
+// RunFile runs a script as a chunk; the script's arguments are its "...". What it returns is not printed.
+func (e *Evaluator) RunFile(ctx context.Context, path string) error {
+	data, name, err := readFile(path, e.in.opts.Stdin)
+	if err != nil {
+		return err
+	}
+	fn, err := e.in.load(data, name)
+	if err != nil {
+		return err
+	}
+	var args []lua.LValue
+	for _, a := range e.in.opts.Args {
+		args = append(args, lua.LString(a))
+	}
+	_, err = e.run(ctx, fn, args...)
+	if flushErr := e.flush(ctx); err == nil {
+		err = flushErr
+	}
+	return err
+}
+
+// Prepare compiles a chunk once. The function that it returns runs it as Eval does, but prints no values and
+// leaves "_" as it is: for measuring.
+func (e *Evaluator) Prepare(chunk string) (run func(context.Context) error, err error) {
+	input := lua51.CompileInput(withoutEquals(chunk), "measured")
+	if input.Proto == nil {
+		return nil, input.Err
+	}
+	e.in.linker.Link(input.Proto)
+	fn := e.in.L.NewFunctionFromProto(input.Proto)
+	return func(ctx context.Context) error {
+		if ctx.Err() != nil {
+			return &InterruptedError{}
+		}
+		_, err := e.run(ctx, fn)
+		return err
+	}, nil
+}
+
 // flushTime is how long what an interrupted chunk has printed may take to be written.
 const flushTime = 100 * time.Millisecond
 

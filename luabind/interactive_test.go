@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -278,6 +280,61 @@ func TestTasksBetweenChunks(t *testing.T) {
 	s.eval(`n = 0 npu.sleep(5)`)
 	if got := s.eval(`task.status ~= "cancelled", n >= 4 and n <= 6`); got != "true\ttrue\n" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// What a chunk has begun outside the machine goes on after it.
+func TestChildOutlivesItsChunk(t *testing.T) {
+	s := openSession(t, npu.Options{})
+	s.eval(`p = io.popen("echo one; sleep 0.1; echo two")`)
+	if got := s.eval(`p:read(), p:read(), p:read()`); got != "\"one\"\t\"two\"\tnil\n" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// What is printed before the end of a chunk is shown, whatever ends it.
+func TestOutputIsWritten(t *testing.T) {
+	s := openSession(t, npu.Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(20*time.Millisecond, cancel)
+	err := s.Eval(ctx, `io.write("before ") while true do end`)
+	if got := s.out.take(); got != "before " || s.FormatError(err) != "interrupted\nstack traceback:\n\tinput 1:1: in main chunk" {
+		t.Errorf("got %q and %q", got, s.FormatError(err))
+	}
+}
+
+func TestRunFile(t *testing.T) {
+	s := openSession(t, npu.Options{})
+	path := filepath.Join(t.TempDir(), "a.lua")
+	if err := os.WriteFile(path, []byte("x = 1\nprint 'ran'\nerror 'no'"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	err := s.RunFile(t.Context(), path)
+	if err == nil || !strings.Contains(s.FormatError(err), "a.lua:3: no") || s.out.take() != "ran\n" || s.eval(`x`) != "1\n" {
+		t.Errorf("got %v", err)
+	}
+	if err := s.RunFile(t.Context(), path+"x"); err == nil || !strings.HasPrefix(s.FormatError(err), "cannot open ") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestPrepare(t *testing.T) {
+	s := openSession(t, npu.Options{})
+	s.eval(`n = 0`)
+	run, err := s.Prepare(`n = n + 1`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if err := run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := s.eval(`n`); got != "3\n" {
+		t.Errorf("got %q", got)
+	}
+	if _, err := s.Prepare(`n = = 1`); err == nil {
+		t.Error("no error")
 	}
 }
 

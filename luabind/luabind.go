@@ -109,6 +109,7 @@ func Open(ctx context.Context, opts Options) (*Interp, error) {
 	ctx, in.cancel = context.WithCancelCause(ctx)
 	in.ctx = ctx
 	opts.Session.Where = in.sites.text
+	opts.Session.History = opts.Session.History || opts.Interactive
 	session, err := npu.Open(ctx, opts.Session)
 	if err != nil {
 		in.cancel(nil)

@@ -63,7 +63,11 @@ type node struct {
 func (p *printer) list(values []lua.LValue) string {
 	var parts []string
 	lines := false
-	for _, v := range values {
+	for i, v := range values {
+		if i == prettyItems {
+			parts = append(parts, fmt.Sprintf("... %d more", len(values)-i))
+			break
+		}
 		text := p.value(v)
 		lines = lines || strings.Contains(text, "\n")
 		parts = append(parts, text)

@@ -44,6 +44,9 @@ func (e *Evaluator) Streams() string {
 	}
 	rows := [][]string{{"Stream", "Left", "Failed", "Last", "Now"}}
 	for _, s := range list {
+		if s.Closed {
+			continue
+		}
 		left, failed, last, now := 0, 0, "-", "-"
 		for _, c := range s.Commands {
 			switch c.State {

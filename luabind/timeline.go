@@ -1,14 +1,19 @@
 package luabind
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"npulua/npu"
 )
+
+// maxRows bounds the streams that a timeline shows.
+const maxRows = 32
 
 // minTimeline is the least number of columns that a timeline takes.
 const minTimeline = 30
@@ -88,6 +93,11 @@ func drawTimeline(streams []npu.StreamCommands, since, now time.Duration, width 
 	if len(rows) == 0 {
 		return "no stream has done anything"
 	}
+	slices.SortStableFunc(rows, func(a, b npu.StreamCommands) int {
+		return cmp.Or(a.Device-b.Device, a.Context-b.Context, a.Number-b.Number)
+	})
+	more := len(rows) - maxRows
+	rows = rows[:min(len(rows), maxRows)]
 	names := make([]string, len(rows))
 	label := 0
 	for i, s := range rows {
@@ -98,6 +108,9 @@ func drawTimeline(streams []npu.StreamCommands, since, now time.Duration, width 
 	var b strings.Builder
 	for i, s := range rows {
 		fmt.Fprintf(&b, "%-*s |%s|\n", label, names[i], t.row(s.Commands))
+	}
+	if more > 0 {
+		fmt.Fprintf(&b, "... %d more streams\n", more)
 	}
 	fmt.Fprintf(&b, "%*s  %s\n", label, "", t.axis())
 	for _, line := range t.legend(width) {

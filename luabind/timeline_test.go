@@ -72,6 +72,26 @@ K kernel   C callback`,
 	}
 }
 
+// Streams that a scope has closed are part of what happened.
+func TestTimelineShowsClosedStreams(t *testing.T) {
+	s := openSession(t, npu.Options{})
+	s.eval(`npu.device(0) npu.scope(function()
+		local ctx = npu.current_device():create_context()
+		for i = 1, 2 do local s = ctx:create_stream() s:launch(npu.kernel "spin", 1, 0.001) end
+	end)`)
+	got := s.in.Timeline(0, 60)
+	if strings.Count(got, "npu0/ctx1 stream ") != 2 || strings.Index(got, "stream 1") > strings.Index(got, "stream 2") {
+		t.Errorf("got\n%s", got)
+	}
+	if got := s.Streams(); got != "no streams" {
+		t.Errorf("got %s", got)
+	}
+	s.eval(`npu.scope(function() for i = 1, 200 do npu.current_context():create_stream():fill(npu.current_context():alloc("int8", 8), 1) end end)`)
+	if got := s.in.Timeline(0, 60); strings.Count(got, "\n") > maxRows+5 || !strings.Contains(got, "more streams") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
 func TestTimelineShowsFailures(t *testing.T) {
 	s := openSession(t, npu.Options{})
 	s.eval(`s = npu.device(0).context:create_stream()

@@ -70,11 +70,42 @@ type StreamCommands struct {
 	Device, Context int
 	Number          int // of the stream in its context; 0: the default stream
 	Commands        []CommandInfo
+	Closed          bool // the stream is gone: its number may have been given again
 }
 
-// History is what Commands lists for every open stream of the session, by device, context and number, and the
-// time now. Default streams that never had a command are left out. It takes no time and no fault. ErrNotSupported
-// where the backend does not tell.
+// maxGone bounds how many closed streams History tells of.
+const maxGone = 64
+
+// keepHistory keeps the commands of st, whose stream or context is about to be destroyed. On the executor's
+// thread; the current context is as before.
+func (s *Session) keepHistory(d driver.Driver, st *streamState) {
+	insp := s.inspector()
+	if !s.opts.History || st == nil || insp == nil {
+		return
+	}
+	found := make([][]driver.CommandInfo, 1)
+	_ = s.exec.Untimed(func() error { return s.commandsOf(d, insp, []*streamState{st}, found) }) // it returns none
+	if len(found[0]) == 0 {
+		return
+	}
+	entry := s.streamCommands(st, found[0])
+	entry.Closed = true
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.gone) == maxGone {
+		s.gone = slices.Delete(s.gone, 0, 1)
+	}
+	s.gone = append(s.gone, entry)
+}
+
+func (s *Session) streamCommands(st *streamState, list []driver.CommandInfo) StreamCommands {
+	return StreamCommands{Name: st.name.String(), Device: st.name.device, Context: st.name.context, Number: st.name.number,
+		Commands: s.commandInfos(list)}
+}
+
+// History is what Commands lists for every open stream of the session, by device, context and number, then for
+// streams that were closed, in order, where Options.History is set; and the time now. Default streams that never
+// had a command are left out. It takes no time and no fault. ErrNotSupported where the backend does not tell.
 func (s *Session) History(t *Thread) (list []StreamCommands, now time.Duration, err error) {
 	insp := s.inspector()
 	if err := need(s, insp, "tell what became of commands"); err != nil {
@@ -96,10 +127,12 @@ func (s *Session) History(t *Thread) (list []StreamCommands, now time.Duration, 
 	})
 	for i, st := range states {
 		if len(found[i]) > 0 || st.h != 0 {
-			list = append(list, StreamCommands{Name: st.name.String(), Device: st.name.device, Context: st.name.context, Number: st.name.number,
-				Commands: s.commandInfos(found[i])})
+			list = append(list, s.streamCommands(st, found[i]))
 		}
 	}
+	s.mu.Lock()
+	list = append(list, s.gone...)
+	s.mu.Unlock()
 	return list, now, err
 }
 

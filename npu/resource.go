@@ -140,6 +140,7 @@ func (r *resource) close(t *Thread, by string, force bool) error {
 	}
 	if r.destroy != nil {
 		errs = append(errs, t.call(r.ctx, func(d driver.Driver) error {
+			s.keepHistory(d, r.stream)
 			if along {
 				return s.exec.Untimed(func() error { return r.destroy(d, force) })
 			}
@@ -230,6 +231,7 @@ func (r *resource) collect() {
 			r.orphans = nil
 			s.mu.Unlock()
 		}
+		s.keepHistory(d, r.stream)
 		if r.destroy != nil {
 			_ = r.destroy(d, false) // nobody is left to tell
 		}

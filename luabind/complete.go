@@ -16,6 +16,9 @@ const maxCandidates = 500
 // text[start:pos]. They are in order, and none runs code of the script.
 func (e *Evaluator) Complete(text string, pos int) (start int, candidates []string) {
 	pos = min(max(pos, 0), len(text))
+	if len(text) > maxTyped {
+		return pos, nil
+	}
 	all := tokens(text[:pos])
 	start = pos
 	if len(all) > 0 && all[len(all)-1].kind == tokenComment && (all[len(all)-1].open || all[len(all)-1].end == pos) {
@@ -111,7 +114,7 @@ func (e *Evaluator) optionsAt(list []token, n int, own map[string]bool) []option
 			return nil
 		}
 	}
-	row, ok := rowOf(callee.row)
+	row, ok := e.rowOf(callee.row)
 	if !ok {
 		return nil
 	}

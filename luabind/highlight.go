@@ -26,8 +26,12 @@ var spanKinds = map[tokenKind]SpanKind{
 }
 
 // Highlight is the coloured parts of what is being typed, in order. Names that cannot be told, variables of
-// the chunk itself and operators have none, nor has a name at the end that may become a known one.
+// the chunk itself and operators have none, nor has a name at the end that may become
+// a known one. A very long text has none at all.
 func (e *Evaluator) Highlight(line string) []Span {
+	if len(line) > maxTyped {
+		return nil
+	}
 	all := tokens(line)
 	list := significant(append([]token(nil), all...))
 	own := chunkNames(list)

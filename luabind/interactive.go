@@ -22,11 +22,12 @@ type Evaluator struct {
 	// Width is how many columns printed values may take; 0: 80.
 	Width int
 
-	in     *Interp
-	chunks int
-	topics map[lua.LValue]string
-	locals map[string]int     // last chunk that declared such a local variable
-	told   map[*npu.Task]bool // by Notices
+	in      *Interp
+	chunks  int
+	topics  map[lua.LValue]string
+	classes map[string]classHelp
+	locals  map[string]int     // last chunk that declared such a local variable
+	told    map[*npu.Task]bool // by Notices
 }
 
 // NewEvaluator makes an evaluator for in.

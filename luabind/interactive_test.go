@@ -216,7 +216,9 @@ func TestInterrupt(t *testing.T) {
 		"popen":          `io.popen("sleep 60"):read()`,
 		"read":           `io.read()`,
 		"worker":         `T[1] = npu.worker(function() while true do end end) T[1]:join()`,
-		"queries":        spin + `while true do s:query() end`,
+		"heavy kernel": `local s, n = npu.device(0).context:create_stream(), 1200 local x = s.context:alloc("float32", n * n) s:fill(x, 1)
+			s:launch(npu.kernel "matmul", 8, s.context:alloc("float32", n * n), x, x, n, n, n) s:synchronize() npu.sleep(60)`,
+		"queries": spin + `while true do s:query() end`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.t = t

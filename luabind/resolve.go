@@ -27,6 +27,9 @@ const (
 	missing                    // what it would be in is known, and lacks it
 )
 
+// maxTyped bounds the text whose names are looked at: it is done again at every key that is pressed.
+const maxTyped = 16 << 10
+
 // maxInherit bounds how many __index tables are followed.
 const maxInherit = 16
 
@@ -43,13 +46,15 @@ func (in *Interp) classOf(v lua.LValue) string {
 }
 
 // rowsOf are the rows of a class.
-func rowsOf(class string) (h classHelp, ok bool) {
-	for _, h := range helpClasses() {
-		if h.name == class {
-			return h, true
+func (e *Evaluator) rowsOf(class string) (h classHelp, ok bool) {
+	if e.classes == nil {
+		e.classes = make(map[string]classHelp)
+		for _, h := range helpClasses() {
+			e.classes[h.name] = h
 		}
 	}
-	return classHelp{}, false
+	h, ok = e.classes[class]
+	return h, ok
 }
 
 // find is the row called name.
@@ -68,27 +73,27 @@ func (h classHelp) find(name string) (e entry, isMethod, ok bool) {
 }
 
 // rowOf is the row that "stream:launch" or "npu.device" names.
-func rowOf(row string) (e entry, ok bool) {
-	class, name, found := strings.Cut(row, ":")
-	if !found {
+func (e *Evaluator) rowOf(row string) (found entry, ok bool) {
+	class, name, isMethod := strings.Cut(row, ":")
+	if !isMethod {
 		class, name, _ = strings.Cut(row, ".")
 	}
-	h, ok := rowsOf(class)
+	h, ok := e.rowsOf(class)
 	if !ok {
 		return entry{}, false
 	}
-	e, _, ok = h.find(name)
-	return e, ok
+	found, _, ok = h.find(name)
+	return found, ok
 }
 
-// result is what a call of the row returns.
-func (t target) result() target {
-	e, ok := rowOf(t.row)
+// result is what a call of t returns.
+func (e *Evaluator) result(t target) target {
+	row, ok := e.rowOf(t.row)
 	if !ok {
 		return target{}
 	}
-	if _, isClass := rowsOf(e.doc.Returns); isClass && e.doc.Returns != "npu" {
-		return target{class: e.doc.Returns, state: known}
+	if _, isClass := e.rowsOf(row.doc.Returns); isClass && row.doc.Returns != "npu" {
+		return target{class: row.doc.Returns, state: known}
 	}
 	return target{}
 }
@@ -96,7 +101,7 @@ func (t target) result() target {
 // valueTarget describes a value.
 func (e *Evaluator) valueTarget(v lua.LValue) target {
 	t := target{value: v, class: e.in.classOf(v), state: known}
-	if _, ok := rowsOf(t.class); !ok {
+	if _, ok := e.rowsOf(t.class); !ok {
 		t.class = ""
 	}
 	if fn, ok := v.(*lua.LFunction); ok {
@@ -106,9 +111,9 @@ func (e *Evaluator) valueTarget(v lua.LValue) target {
 }
 
 // fieldClass is the class of what the field of a handle holds, "" where it is none.
-func fieldClass(field string) string {
+func (e *Evaluator) fieldClass(field string) string {
 	name := field[strings.LastIndexByte(field, '_')+1:] // "default_stream"
-	if _, ok := rowsOf(name); ok && name != "npu" {
+	if _, ok := e.rowsOf(name); ok && name != "npu" {
 		return name
 	}
 	return ""
@@ -120,7 +125,7 @@ func (e *Evaluator) child(t target, name string) target {
 	case t.state != known:
 		return target{}
 	case t.class != "":
-		h, _ := rowsOf(t.class)
+		h, _ := e.rowsOf(t.class)
 		_, isMethod, ok := h.find(name)
 		switch {
 		case !ok:
@@ -128,7 +133,7 @@ func (e *Evaluator) child(t target, name string) target {
 		case isMethod:
 			return target{row: t.class + ":" + name, state: known}
 		}
-		return target{class: fieldClass(name), state: known}
+		return target{class: e.fieldClass(name), state: known}
 	}
 	switch v := t.value.(type) {
 	case *lua.LTable:
@@ -201,7 +206,7 @@ func (e *Evaluator) members(t target) []member {
 		return nil
 	}
 	if t.class != "" {
-		h, _ := rowsOf(t.class)
+		h, _ := e.rowsOf(t.class)
 		var list []member
 		for _, m := range h.methods {
 			list = append(list, member{m.name, true})
@@ -309,7 +314,7 @@ func (e *Evaluator) expression(list []token, i int, own map[string]bool) (t targ
 		return e.child(target{value: e.globals(), state: known}, last.text), i
 	case last.kind == tokenString:
 		if callee, at, ok := e.callee(list, i, own); ok {
-			return callee.result(), at
+			return e.result(callee), at
 		}
 		return target{value: lua.LString(""), state: known}, i
 	case last.text == ")" || last.text == "}":
@@ -318,7 +323,7 @@ func (e *Evaluator) expression(list []token, i int, own map[string]bool) (t targ
 			return target{}, i
 		}
 		if callee, at, ok := e.callee(list, open, own); ok {
-			return callee.result(), at
+			return e.result(callee), at
 		}
 		if t, at := e.expression(list, i-1, own); last.text == ")" && at == open+1 {
 			return t, open
@@ -391,6 +396,9 @@ type unknownName struct {
 
 // unknown lists the names in chunk that stand for nothing, as far as that can be told.
 func (e *Evaluator) unknown(chunk string) []unknownName {
+	if len(chunk) > maxTyped {
+		return nil
+	}
 	list := significant(tokens(chunk))
 	own := chunkNames(list)
 	var out []unknownName
@@ -450,6 +458,9 @@ func significant(list []token) []token {
 
 // missing is a hint on the name that an expression ends with, where nothing has it.
 func (e *Evaluator) missing(chunk string) string {
+	if len(chunk) > maxTyped {
+		return ""
+	}
 	list := significant(tokens(chunk))
 	if len(list) == 0 {
 		return ""

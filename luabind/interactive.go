@@ -173,7 +173,7 @@ func (e *Evaluator) run(ctx context.Context, fn lua.LValue, args ...lua.LValue) 
 	in.sched.SetContext(chunk)
 	site := in.thread.Site
 	defer func() {
-		in.sched.SetContext(nil)
+		in.sched.SetContext(context.Background())
 		in.state, in.thread.Site = in.L, site
 	}()
 	results, err := in.threads.RunChunk(chunk, errInterrupted, fn, args...)

@@ -83,7 +83,7 @@ func TestContextOfTheFirstTask(t *testing.T) {
 			if err := main.Sleep(time.Hour); !errors.Is(err, errStop) {
 				t.Errorf("%s: a later wait: %v", name, err)
 			}
-			sch.SetContext(nil)
+			sch.SetContext(context.Background())
 			if err := main.Sleep(time.Microsecond); err != nil {
 				t.Errorf("%s: afterwards: %v", name, err)
 			}

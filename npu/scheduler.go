@@ -74,8 +74,13 @@ func (s *Scheduler) makeReady(t *Task) {
 }
 
 // SetContext lets ctx end the waits of the first task, besides what ends those of all. The other tasks go on.
-// nil: nothing else ends them. The caller is the first task.
-func (s *Scheduler) SetContext(ctx context.Context) { s.main.ctx = ctx }
+// With context.Background nothing else ends them. The caller is the first task.
+func (s *Scheduler) SetContext(ctx context.Context) {
+	s.main.ctx = ctx
+	if ctx.Done() == nil {
+		s.main.ctx = nil
+	}
+}
 
 // Current is the task that runs.
 func (s *Scheduler) Current() *Task { return s.current }

@@ -28,20 +28,22 @@ func TestRunChunk(t *testing.T) {
 		}
 		return threads.RunChunk(ctx, reason, fn)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	L.SetGlobal("stop", L.NewFunction(func(*lua.LState) int { cancel(); return 0 }))
+	var stop func()
+	L.SetGlobal("stop", L.NewFunction(func(*lua.LState) int { stop(); return 0 }))
 	for _, code := range []string{
 		`x = 1 stop() while true do end`,
 		`stop() while true do pcall(function() while true do end end) end`,
 		`stop() coroutine.wrap(function() while true do end end)()`,
 		`stop() xpcall(function() while true do end end, function() while true do end end) while true do end`,
 	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		stop = cancel
 		if _, err := run(ctx, code); err == nil || !strings.Contains(err.Error(), "enough") {
 			t.Errorf("%s: %v", code, err)
 		}
-		ctx, cancel = context.WithCancel(t.Context())
 	}
-	results, err := run(ctx, `return x, coroutine.running(), pcall(error, "no", 0)`)
+	results, err := run(t.Context(), `return x, coroutine.running(), pcall(error, "no", 0)`)
 	if err != nil || len(results) != 4 || results[0] != lua.LNumber(1) || results[1] != lua.LNil || results[3] != lua.LString("no") {
 		t.Errorf("afterwards %v, %v", results, err)
 	}

@@ -24,6 +24,7 @@ type Evaluator struct {
 
 	in      *Interp
 	chunks  int
+	depth   int // of expression
 	topics  map[lua.LValue]string
 	classes map[string]classHelp
 	locals  map[string]int     // last chunk that declared such a local variable

@@ -210,6 +210,7 @@ func TestInterrupt(t *testing.T) {
 		"callback":       `local s = npu.device(0).context:create_stream() s:callback(function() ready() while true do end end) s:synchronize()`,
 		"callback, task": others + `local s = npu.device(0).context:create_stream() s:callback(function() ready() while true do end end) s:synchronize()`,
 		"kernel":         `local s = npu.device(0).context:create_stream() s:launch(npu.kernel{name = "k", signature = "int32 n", sim = function() ready() while true do end end}, 1, 1) s:synchronize()`,
+		"full queue":     spin + `local x = s.context:alloc("int8", 8) while true do s:fill(x, 1) end`,
 		"busy task":      `T[1] = npu.spawn(function() while true do end end) npu.sleep(60)`,
 		"execute":        `os.execute("sleep 60")`,
 		"execute, task":  `npu.spawn(os.execute, "sleep 60") npu.sleep(0)`,

@@ -30,6 +30,9 @@ const (
 // maxTyped bounds the text whose names are looked at: it is done again at every key that is pressed.
 const maxTyped = 16 << 10
 
+// maxDepth bounds how long a chain of names and calls is followed.
+const maxDepth = 64
+
 // maxInherit bounds how many __index tables are followed.
 const maxInherit = 16
 
@@ -300,9 +303,11 @@ func assigned(list []token, i int) bool {
 // expression is what the expression stands for whose last token is list[i]; own are the chunk's variables. at
 // is its first token.
 func (e *Evaluator) expression(list []token, i int, own map[string]bool) (t target, at int) {
-	if i < 0 {
-		return target{}, 0
+	if i < 0 || e.depth > maxDepth {
+		return target{}, max(i, 0)
 	}
+	e.depth++
+	defer func() { e.depth-- }()
 	switch last := list[i]; {
 	case last.kind == tokenName && i > 0 && (list[i-1].text == "." || list[i-1].text == ":"):
 		parent, at := e.expression(list, i-2, own)

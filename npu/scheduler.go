@@ -30,6 +30,7 @@ type Scheduler struct {
 	fresh   bool               // the running task has got its turn since the last call of Turn
 	closed  bool               // nothing is spawned any more
 	name    string             // of the first task, for messages
+	unhook  func()             // undoes what SetContext began; nil: nothing
 
 	mu    sync.Mutex
 	inbox []*suspension // ended from other goroutines
@@ -76,9 +77,21 @@ func (s *Scheduler) makeReady(t *Task) {
 // SetContext lets ctx end the waits of the first task, besides what ends those of all. The other tasks go on.
 // With context.Background nothing else ends them. The caller is the first task.
 func (s *Scheduler) SetContext(ctx context.Context) {
-	s.main.ctx = ctx
+	if s.unhook != nil {
+		s.unhook()
+		s.unhook = nil
+	}
+	s.main.ctx = nil
 	if ctx.Done() == nil {
-		s.main.ctx = nil
+		return
+	}
+	s.main.ctx = ctx
+	ended := make(chan func(), 1)
+	stop := context.AfterFunc(ctx, func() { ended <- s.s.exec.Refuse() })
+	s.unhook = func() {
+		if !stop() { // ctx has ended
+			(<-ended)()
+		}
 	}
 }
 

@@ -62,7 +62,9 @@ type Executor struct {
 	last    atomic.Pointer[Caller] // the only one that goes on; nil: all do
 	alone   chan struct{}          // closed once last is set
 
-	fullWaits atomic.Int64
+	fullWaits  atomic.Int64
+	interrupts atomic.Int64 // calls of Refuse
+	refusing   atomic.Int64 // number of the one that is in force; 0: none is
 
 	mu         sync.Mutex
 	registered map[*Caller]struct{} // under mu

@@ -18,6 +18,16 @@ import (
 	"npulua/npu"
 )
 
+// An Evaluator is what a read-eval-print loop is given.
+var _ interface {
+	Eval(ctx context.Context, chunk string) error
+	Incomplete(chunk string) bool
+	Complete(text string, pos int) (start int, candidates []string)
+	Highlight(line string) []Span
+	Prompt() string
+	FormatError(error) string
+} = (*Evaluator)(nil)
+
 // session is an evaluator with what it has printed.
 type session struct {
 	*Evaluator

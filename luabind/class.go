@@ -117,8 +117,16 @@ func register[T comparable](in *Interp, cl *class[T]) *binding[T] {
 		b.fields[cl.fields[i].name] = &cl.fields[i]
 	}
 	b.meta = b.metatable(in.L.NewFunction(b.lookup))
+	in.bound = append(in.bound, b)
 	return b
 }
+
+// boundClass is a binding of whichever class.
+type boundClass interface {
+	rows() (class string, methods *lua.LTable)
+}
+
+func (b *binding[T]) rows() (class string, methods *lua.LTable) { return b.cl.name, b.methods }
 
 // binding is a class made usable in one interpreter.
 type binding[T comparable] struct {

@@ -47,6 +47,8 @@ type Options struct {
 	// StdinTerminal and StdoutTerminal say that people sit there: output is shown line by line then.
 	StdinTerminal, StdoutTerminal bool
 	Samples                       fs.FS // files that scripts read as "sample:NAME"; nil: none
+	// Interactive says that a person types chunks, for an Evaluator: there is a global "help" then.
+	Interactive bool
 	// Exit ends the process; os.exit calls it after the session is closed. nil: os.exit is an error.
 	Exit func(code int)
 }
@@ -81,6 +83,7 @@ type Interp struct {
 	parent     *Interp       // of a worker: the machine of the main script
 	open       func(*Interp) // openMachine: a worker's function is in its tables
 	workerType *binding[*worker]
+	bound      []boundClass // all of them
 	workersMu  sync.Mutex
 	workers    []*worker             // of the main script's machine: all of them; under workersMu
 	started    int                   // of those; under workersMu
@@ -105,6 +108,7 @@ func Open(ctx context.Context, opts Options) (*Interp, error) {
 	ctx, in.cancel = context.WithCancelCause(ctx)
 	in.ctx = ctx
 	opts.Session.Where = in.sites.text
+	opts.Session.History = opts.Session.History || opts.Interactive
 	session, err := npu.Open(ctx, opts.Session)
 	if err != nil {
 		in.cancel(nil)
@@ -141,6 +145,9 @@ func (in *Interp) openMachine() {
 	in.common = make(map[any]*any)
 	in.openModule()
 	in.openBase()
+	if in.opts.Interactive {
+		in.openHelp()
+	}
 	in.snapshot()
 	in.setArgs()
 }

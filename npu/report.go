@@ -1,6 +1,7 @@
 package npu
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -26,6 +27,21 @@ func (s *Session) streams() (states []*streamState) {
 		}
 	})
 	return states
+}
+
+// Pending is one line for every stream that has work left: how far it is, and what it is at. It may be called
+// from any goroutine, and returns once the executor has time to answer; nil where the backend does not tell.
+func (s *Session) Pending() []string {
+	c := s.exec.NewCaller(context.Background())
+	defer c.Close()
+	var lines []string
+	_ = c.Call(0, func(d driver.Driver) error { // it fails where the session has ended: nothing is pending then
+		return s.exec.Untimed(func() error {
+			lines = s.pendingReport(d)
+			return nil
+		})
+	})
+	return lines
 }
 
 // report is pendingReport for some streams. Those that the driver has no more are left out.

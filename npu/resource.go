@@ -135,11 +135,15 @@ func (r *resource) close(t *Thread, by string, force bool) error {
 	for _, c := range slices.Backward(children) {
 		errs = append(errs, c.close(t, r.kind, force))
 	}
+	if err := errors.Join(errs...); t.interruptedBy(err) {
+		return err // queued work uses it, and nobody waits for that any more: it stays open
+	}
 	if !s.forget(r, t.Site, by) {
 		return errors.Join(errs...) // another task has closed it meanwhile
 	}
 	if r.destroy != nil {
 		errs = append(errs, t.call(r.ctx, func(d driver.Driver) error {
+			s.keepHistory(d, r.stream)
 			if along {
 				return s.exec.Untimed(func() error { return r.destroy(d, force) })
 			}
@@ -230,6 +234,7 @@ func (r *resource) collect() {
 			r.orphans = nil
 			s.mu.Unlock()
 		}
+		s.keepHistory(d, r.stream)
 		if r.destroy != nil {
 			_ = r.destroy(d, false) // nobody is left to tell
 		}

@@ -1,6 +1,7 @@
 package npu
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"sync"
@@ -30,6 +31,7 @@ type Scheduler struct {
 	fresh   bool               // the running task has got its turn since the last call of Turn
 	closed  bool               // nothing is spawned any more
 	over    bool               // the session closes: no task but the one that closes it runs again
+	unhook  func()             // undoes what SetContext began; nil: nothing
 
 	name   string           // of the first task, for messages; "": main
 	number int              // in the order of messages; 0: that of main
@@ -94,6 +96,27 @@ func (s *Scheduler) makeReady(t *Task) {
 	s.ready.push(t)
 	if s.c.Inside() {
 		s.c.Wake()
+	}
+}
+
+// SetContext lets ctx end the waits of the first task, besides what ends those of all. The other tasks go on.
+// With context.Background nothing else ends them. The caller is the first task.
+func (s *Scheduler) SetContext(ctx context.Context) {
+	if s.unhook != nil {
+		s.unhook()
+		s.unhook = nil
+	}
+	s.main.ctx = nil
+	if ctx.Done() == nil {
+		return
+	}
+	s.main.ctx = ctx
+	ended := make(chan func(), 1)
+	stop := context.AfterFunc(ctx, func() { ended <- s.s.exec.Refuse() })
+	s.unhook = func() {
+		if !stop() { // ctx has ended
+			(<-ended)()
+		}
 	}
 }
 

@@ -41,7 +41,25 @@ func (sc *scope) close(t *Thread) error {
 			errs = append(errs, r.close(t, "scope", false))
 		}
 	}
-	return errors.Join(errs...)
+	err := errors.Join(errs...)
+	if t.interruptedBy(err) {
+		sc.handOn(t)
+	}
+	return err
+}
+
+// handOn gives what is still open to the scope around sc, or to nobody where there is none.
+func (sc *scope) handOn(t *Thread) {
+	t.s.mu.Lock()
+	defer t.s.mu.Unlock()
+	for _, r := range sc.created {
+		if r.scope == sc && !r.closed.Load() {
+			r.scope = sc.outer
+			if sc.outer != nil {
+				sc.outer.created = append(sc.outer.created, r)
+			}
+		}
+	}
 }
 
 // keep hands r to the scope around the innermost one, or to nobody where there is none.

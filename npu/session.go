@@ -18,6 +18,8 @@ type Options struct {
 	Sim      string // profile and number of devices, "910b", "310p:4", "my.json:2"; "": 910b
 	Wall     bool   // pace the simulator in real time
 	Blocking bool   // wait after every queued command, so that its error is raised at the call
+	// History has the method of that name tell of streams that were closed, too: of the last ones.
+	History bool
 	// Where turns a Site into text for messages; nil: no places are known.
 	Where func(Site) string
 }
@@ -44,9 +46,10 @@ type Session struct {
 
 	mu       sync.Mutex
 	root     *resource
-	live     map[string]int // open handles by kind
-	leaked   map[Leak]int   // found by garbage collection; Count is not set in the keys
-	untold   []error        // faults for Close: the call that found them returned another error
+	live     map[string]int   // open handles by kind
+	leaked   map[Leak]int     // found by garbage collection; Count is not set in the keys
+	gone     []StreamCommands // of streams that were closed, where Options.History is set
+	untold   []error          // faults for Close: the call that found them returned another error
 	devices  map[int]*Device
 	channels int // made so far
 	closing  bool

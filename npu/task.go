@@ -2,6 +2,8 @@ package npu
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"runtime/debug"
@@ -30,9 +32,10 @@ type Task struct {
 	err     error
 	joiners []*party
 
-	wait      *suspension // under way
-	cancelled *Error      // nil: nobody has cancelled it
-	shield    int         // above 0: it gives back what it holds, and is not to be interrupted by Cancel
+	wait      *suspension     // under way
+	cancelled *Error          // nil: nobody has cancelled it
+	ctx       context.Context // ends its waits, besides that of the thread; nil: nothing else does
+	shield    int             // above 0: it gives back what it holds, and is not to be interrupted by Cancel
 
 	next  func() (struct{}, bool)
 	yield func(struct{}) bool
@@ -266,7 +269,57 @@ func (t *Task) interrupted() error {
 	if t.cancelled != nil && t.shield == 0 {
 		return t.cancelled
 	}
+	if err := t.over(); err != nil {
+		return err
+	}
 	return t.sch.c.Err()
+}
+
+// over is the cause of the end of t's own context; nil while it goes on.
+func (t *Task) over() error {
+	if t.ctx == nil || t.ctx.Err() == nil {
+		return nil
+	}
+	return context.Cause(t.ctx)
+}
+
+// reached is reach where the own context of t has ended, and t gives something back: that needs no wait where
+// target is reached.
+func (t *Task) reached(target *executor.Target) error {
+	target.Timeout = 0
+	err := t.sch.c.Try(target)
+	if errors.Is(err, driver.CodeStreamSyncTimeout) || errors.Is(err, driver.CodeEventSyncTimeout) {
+		return t.over()
+	}
+	return err
+}
+
+// interruptedBy reports whether err says that the own context of t's task has ended.
+func (t *Thread) interruptedBy(err error) bool {
+	if t.task == nil {
+		return false
+	}
+	over := t.task.over()
+	return over != nil && errors.Is(err, over)
+}
+
+// waitAlone waits for target while no other task runs, and while on does not say no: over is false then
+// and target posted. The own context of t ends it too.
+func (t *Task) waitAlone(target *executor.Target, on func() bool) (over bool, err error) {
+	c := t.sch.c
+	if t.ctx == nil {
+		return c.WaitWhile(target, on)
+	}
+	if err := t.over(); err != nil {
+		return true, err
+	}
+	defer context.AfterFunc(t.ctx, c.Wake)()
+	over, err = c.WaitWhile(target, func() bool { return t.ctx.Err() == nil && on() })
+	if !over && t.ctx.Err() != nil {
+		c.Withdraw(target)
+		return true, context.Cause(t.ctx)
+	}
+	return over, err
 }
 
 // reach suspends t until target is reached.
@@ -276,7 +329,7 @@ func (t *Task) reach(target *executor.Target) error {
 	}
 	t.sch.direct = target
 	t.sch.turn.Unlock()
-	over, err := t.sch.c.WaitWhile(target, t.sch.Alone)
+	over, err := t.waitAlone(target, t.sch.Alone)
 	t.sch.turn.Lock()
 	t.sch.direct, t.sch.quiet = nil, 0
 	if over {
@@ -332,6 +385,9 @@ func (t *Task) giveWay(w *suspension, target *executor.Target) error {
 		s.waits++
 	}
 	t.wait, t.state = w, TaskWaiting
+	if ctx := t.ctx; ctx != nil {
+		defer context.AfterFunc(ctx, func() { w.finish(nil, context.Cause(ctx)) })()
+	}
 	s.pause(t)
 	t.wait = nil
 	if w.target != nil {

@@ -89,6 +89,8 @@ func (t *Thread) reach(target *executor.Target) error {
 	switch {
 	case target.Timeout == 0: // a question; a timer of no time is over
 		err = t.c.Try(target)
+	case t.task != nil && t.task.shield > 0 && t.task.over() != nil:
+		err = t.task.reached(target)
 	case t.task != nil && !t.task.sch.over:
 		err = t.task.reach(target)
 	default:
@@ -186,10 +188,13 @@ func (t *Thread) Busy(d time.Duration) error {
 	if t.c.Inside() {
 		return insideError()
 	}
-	if t.task != nil {
-		t.task.sch.quiet = 0
+	target := &executor.Target{Kind: executor.WaitTimer, Timeout: d}
+	if t.task == nil {
+		return t.told(own(t.c.Wait(target)))
 	}
-	return t.told(own(t.c.Wait(&executor.Target{Kind: executor.WaitTimer, Timeout: d})))
+	t.task.sch.quiet = 0
+	_, err := t.task.waitAlone(target, func() bool { return true })
+	return t.told(own(err))
 }
 
 // Sleep waits for d and does nothing: other tasks run. With 0 those run that are ready.

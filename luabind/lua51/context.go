@@ -16,6 +16,9 @@ type vmContext struct {
 	reason  error  // that a task was cancelled for; set before done
 	stopped func() // called on the machine's goroutine when it sees the end
 	meter   *meter // of the machine
+
+	// foreground, of the machine's context, ends what blocks the machine while a chunk runs; nil: none does.
+	foreground context.Context
 }
 
 func newVMContext(ctx context.Context, stopped func(), m *meter) *vmContext {
@@ -54,22 +57,51 @@ func (v *vmContext) Done() <-chan struct{} {
 
 // Err implements context.Context.
 func (v *vmContext) Err() error {
-	if v.reason != nil {
+	if v.reason != nil && v.done.Load() != nil {
 		return v.reason
 	}
 	return v.Context.Err()
 }
 
-// contextOf is L's context, or one that never ends.
+// blocking is the context of what blocks the machine, whichever task waits for it.
+func (v *vmContext) blocking() context.Context {
+	root := v
+	if v.parent != nil {
+		root = v.parent
+	}
+	if root.foreground != nil {
+		return root.foreground
+	}
+	return v.Context
+}
+
+// contextOf is the context of what L waits for outside the machine, or one that never ends.
 func contextOf(L *lua.LState) context.Context {
 	switch ctx := L.Context().(type) {
 	case nil:
 		return context.Background()
 	case *vmContext:
-		return ctx.Context
+		return ctx.blocking()
+	case *boundedContext:
+		return ctx.blocking()
 	default:
 		return ctx
 	}
+}
+
+// machineContext is what ends the whole machine of L: of what outlives the chunk that made it.
+func machineContext(L *lua.LState) context.Context {
+	v, ok := L.Context().(*vmContext)
+	if b, bounded := L.Context().(*boundedContext); bounded {
+		v, ok = b.vmContext, true
+	}
+	switch {
+	case !ok:
+		return contextOf(L)
+	case v.parent != nil:
+		return v.parent.Context
+	}
+	return v.Context
 }
 
 // inherit gives th the context of L, which runs it.

@@ -169,9 +169,7 @@ func (x *IO) startPipe(L *lua.LState, command string, read bool) (*file, error) 
 		ours.Close()
 		return nil, err
 	}
-	if ctx := x.main.Context(); ctx != nil {
-		child.killAfter(ctx)
-	}
+	child.killAfter(machineContext(x.main))
 	f := &file{end: ours, child: child}
 	if read {
 		f.in = newInput(r)

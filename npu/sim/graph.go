@@ -295,6 +295,7 @@ func (d *Driver) startReplay(t *task) {
 	}
 	g.active = true
 	t.s.running = true
+	t.start = d.now
 	r := &replay{t: t, left: len(t.nodes)}
 	if r.left == 0 {
 		d.schedule(t, deviceEvent)
@@ -357,7 +358,9 @@ func (d *Driver) replayed(r *replay, fault *driver.Error) {
 	if r.left--; r.left > 0 {
 		return
 	}
+	start := r.t.start
 	d.schedule(r.t, deviceEvent)
+	r.t.start = start
 	if r.fault != nil {
 		r.t.fault = r.fault
 	}

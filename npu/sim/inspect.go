@@ -3,6 +3,7 @@ package sim
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"npulua/npu/internal/driver"
 )
@@ -14,7 +15,7 @@ type past struct {
 	n    uint64 // commands that went in
 }
 
-// pastRing keeps apart what few commands have: most write 16 B here and no pointer.
+// pastRing keeps apart what few commands have: most write 32 B here and no pointer.
 type pastRing struct {
 	commands [driver.MaxCommandsOver]pastCommand
 	names    [driver.MaxCommandsOver]string    // of launches
@@ -22,10 +23,12 @@ type pastRing struct {
 }
 
 type pastCommand struct {
-	seq   uint64
-	site  driver.Site
-	op    driver.Op
-	state driver.CommandState
+	seq        uint64
+	start, end time.Duration
+	site       driver.Site
+	op         driver.Op
+	state      driver.CommandState
+	path       copyPath
 }
 
 type pastFault struct {
@@ -47,7 +50,7 @@ func (p *past) add() (r *pastRing, i uint64) {
 func (p *past) at(i uint64) (info driver.CommandInfo, seq uint64) {
 	i %= driver.MaxCommandsOver
 	c := &p.ring.commands[i]
-	info = driver.CommandInfo{Op: c.op, Site: c.site, State: c.state}
+	info = driver.CommandInfo{Op: c.op, Site: c.site, State: c.state, Start: c.start, End: c.end, Copy: c.path.kind()}
 	if c.op == driver.OpLaunch {
 		info.Name = p.ring.names[i]
 	}
@@ -60,7 +63,7 @@ func (p *past) at(i uint64) (info driver.CommandInfo, seq uint64) {
 // over notes that t is, where it did not fail.
 func (s *stream) over(t *task, state driver.CommandState) {
 	r, i := s.past.add()
-	r.commands[i] = pastCommand{t.seq, t.cmd.Site, t.cmd.Op, state}
+	r.commands[i] = pastCommand{t.seq, t.start, t.end, t.cmd.Site, t.cmd.Op, state, t.path()}
 	if t.kernel != nil {
 		r.names[i] = t.kernel.name
 	}
@@ -94,7 +97,10 @@ func (d *Driver) noQueue(s *stream, c *driver.Command, err error) {
 func (d *Driver) overAtOnce(s *stream, c *driver.Command, state driver.CommandState, code driver.Code) {
 	d.seq++
 	r, i := s.past.add()
-	r.commands[i] = pastCommand{d.seq, c.Site, c.Op, state}
+	r.commands[i] = pastCommand{seq: d.seq, site: c.Site, op: c.Op, state: state}
+	if state != driver.CommandSkipped {
+		r.commands[i].start, r.commands[i].end = d.now, d.now
+	}
 	r.names[i], r.faults[i] = "", pastFault{code: code}
 	if k := d.kernels[c.Kernel]; k != nil {
 		r.names[i] = k.name
@@ -147,16 +153,37 @@ func (d *Driver) Progress(h driver.Stream) (driver.Progress, error) {
 
 // info describes a command in a queue.
 func (t *task) info() driver.CommandInfo {
-	c := driver.CommandInfo{Op: t.cmd.Op, Site: t.cmd.Site}
+	c := driver.CommandInfo{Op: t.cmd.Op, Site: t.cmd.Site, Copy: t.path().kind()}
 	if t.kernel != nil {
 		c.Name = t.kernel.name
 	}
 	if t == t.s.head {
 		if c.Hold = t.hold(); c.Hold.Kind == driver.HoldNone && t.s.running {
-			c.State = driver.CommandRunning
+			c.State, c.Start = driver.CommandRunning, t.start
 		}
 	}
 	return c
+}
+
+// path is the way of a copy.
+func (t *task) path() copyPath {
+	if t.cmd.Op == driver.OpCopy {
+		return t.transfer.path
+	}
+	return pathH2H
+}
+
+// kind is the way as programs name it.
+func (p copyPath) kind() driver.CopyKind {
+	switch p {
+	case pathH2D:
+		return driver.HostToDevice
+	case pathD2H:
+		return driver.DeviceToHost
+	case pathD2D, pathPeer:
+		return driver.DeviceToDevice
+	}
+	return driver.HostToHost
 }
 
 // hold is what keeps t, the first command of its stream, from running.

@@ -1,5 +1,7 @@
 package driver
 
+import "time"
+
 // Inspector is implemented by a driver that tells what became of the commands of a stream. Its calls
 // take no time, never wait, and change nothing.
 //
@@ -42,9 +44,13 @@ type CommandInfo struct {
 	Site  Site
 	Name  string // of the kernel of a launch, or ""
 	State CommandState
-	Code  Code   // of a failed command
-	Fault uint64 // number of the fault of a failed command; 0 where it was refused
-	Hold  Hold   // of the first pending command, where it has not started
+	Code  Code     // of a failed command
+	Fault uint64   // number of the fault of a failed command; 0 where it was refused
+	Hold  Hold     // of the first pending command, where it has not started
+	Copy  CopyKind // of a copy: which way it goes
+	// Start is when the device began with the command, by the driver's clock, and End when that was over. Both
+	// are zero of one that never ran, End of one that is pending. What needed no device begins and ends at once.
+	Start, End time.Duration
 }
 
 // Progress sums up a stream.

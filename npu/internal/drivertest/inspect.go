@@ -69,6 +69,20 @@ func inspectCases() []testCase {
 			t.destroyContext(c)
 			t.setCurrent(before)
 		}},
+		{"commands: they tell when they began and ended", needs, func(t *tester) {
+			s, p := t.stream(), t.filled(64, 0)
+			t.spinAt(s, 1)
+			t.fillAt(s, p, 2)
+			if c := t.commands(s)[1]; c.Start != 0 || c.End != 0 {
+				t.Errorf("a queued command %+v, want no times", c)
+			}
+			t.sync(s)
+			list := t.commands(s)
+			a, b := list[0], list[1]
+			if a.Start >= a.End || b.Start < a.End || b.End < b.Start {
+				t.Errorf("%v to %v, then %v to %v, want one after the other", a.Start, a.End, b.Start, b.End)
+			}
+		}},
 		{"commands: one that is refused failed", needs, func(t *tester) {
 			s, p := t.stream(), t.filled(64, 0)
 			f := fillCommand(s, p, 64, 1)

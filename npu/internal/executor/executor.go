@@ -64,8 +64,10 @@ type Executor struct {
 	last    atomic.Pointer[Caller] // the only one that goes on; nil: all do
 	alone   chan struct{}          // closed once last is set
 
-	fullWaits atomic.Int64
-	hostFuncs atomic.Int64 // queued and not run, where the driver has no clock: they may end any wait
+	fullWaits  atomic.Int64
+	hostFuncs  atomic.Int64 // queued and not run, where the driver has no clock: they may end any wait
+	interrupts atomic.Int64 // calls of Refuse
+	refusing   atomic.Int64 // number of the one that is in force; 0: none is
 
 	mu         sync.Mutex
 	registered map[*Caller]struct{} // under mu

@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"sync/atomic"
@@ -87,6 +88,9 @@ func (e *Executor) enqueue(c *driver.Command) (err error) {
 	}
 	err = e.d.Enqueue(c)
 	for err == driver.CodeQueueFull && !e.aborted.Load() {
+		if e.refusing.Load() != 0 && (e.wall || e.clock == nil) { // a virtual time need not be waited for
+			return driver.Errorf(driver.CodeTaskAbort, c.Op.Call(), "interrupted while the stream's queue was full")
+		}
 		e.giveBack()
 		if e.clock != nil {
 			if !e.step(-1) {
@@ -100,11 +104,32 @@ func (e *Executor) enqueue(c *driver.Command) (err error) {
 	return err
 }
 
+// Refuse lets no command wait for room in its stream, for a program that was interrupted: those that find none
+// are refused, and the next wait for the stream tells. It may be called from anywhere; so may end, which lets
+// commands wait again that are published after its call.
+func (e *Executor) Refuse() (end func()) {
+	n := e.interrupts.Add(1)
+	e.refusing.Store(n)
+	return func() {
+		go func() { // what is before the call in the ring may take a while
+			c := e.NewCaller(context.Background())
+			defer c.Close()
+			_ = c.Call(0, func(driver.Driver) error { // it fails where nothing is left to wait
+				e.refusing.CompareAndSwap(n, 0)
+				return nil
+			})
+		}()
+	}
+}
+
 // step lets the next thing happen, in real time where the clock is paced.
 func (e *Executor) step(limit time.Duration) bool {
 	if e.wall {
 		if next, ok := e.clock.Next(); ok && (limit < 0 || next <= limit) {
 			for d := next - e.wallNow(); d > 0 && !e.aborted.Load(); d = next - e.wallNow() {
+				if e.refusing.Load() != 0 {
+					return true
+				}
 				time.Sleep(min(d, pollLast))
 			}
 		}

@@ -1,0 +1,207 @@
+package luabind
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"npulua/npu"
+)
+
+// maxCandidates bounds what Complete returns.
+const maxCandidates = 500
+
+// Complete is what can stand for the word that ends at byte pos of text: each candidate replaces
+// text[start:pos]. They are in order, and none runs code of the script.
+func (e *Evaluator) Complete(text string, pos int) (start int, candidates []string) {
+	pos = min(max(pos, 0), len(text))
+	if len(text) > maxTyped {
+		return pos, nil
+	}
+	all := tokens(text[:pos])
+	start = pos
+	if len(all) > 0 && all[len(all)-1].kind == tokenComment && (all[len(all)-1].open || all[len(all)-1].end == pos) {
+		return start, nil
+	}
+	list := significant(all)
+	own := chunkNames(significant(tokens(text)))
+	word := ""
+	n := len(list)
+	if n > 0 {
+		switch last := list[n-1]; {
+		case last.kind == tokenString && last.open:
+			return e.completeString(list, own, pos)
+		case last.end < pos:
+		case last.kind == tokenName || last.kind == tokenKeyword:
+			word, start, n = last.text, last.start, n-1
+		case last.kind == tokenNumber || last.kind == tokenString:
+			return start, nil
+		}
+	}
+	var names []string
+	if n > 0 && (list[n-1].text == "." || list[n-1].text == ":") {
+		parent, _ := e.expression(list, n-2, own)
+		for _, m := range e.members(parent) {
+			isMethod := m.method || parent.class == ""
+			if list[n-1].text == "." && isName(m.name) || list[n-1].text == ":" && isMethod && isName(m.name) {
+				if parent.class != "" && m.method && list[n-1].text == "." && word == "" {
+					continue // methods want a colon; a word begun with a dot may still be one
+				}
+				names = append(names, m.name)
+			}
+		}
+		return start, matching(names, word)
+	}
+	if n > 0 && list[n-1].kind == tokenKeyword && (list[n-1].text == "function" || list[n-1].text == "local") {
+		return start, nil // a new name
+	}
+	if options := e.optionsAt(list, n, own); options != nil {
+		for _, o := range options {
+			names = append(names, o.name+" = ")
+		}
+		if found := matching(names, word); len(found) > 0 {
+			return start, found
+		}
+		names = nil
+	}
+	for _, m := range e.members(target{value: e.globals(), state: known}) {
+		if isName(m.name) {
+			names = append(names, m.name)
+		}
+	}
+	for name := range own {
+		if name != word || !strings.HasSuffix(text[:pos], word) {
+			names = append(names, name)
+		}
+	}
+	names = append(names, keywords...)
+	return start, matching(names, word)
+}
+
+// matching are the names that begin with word, in order, each once.
+func matching(names []string, word string) []string {
+	var out []string
+	for _, n := range names {
+		if strings.HasPrefix(n, word) && (word != "" || n[0] != '_') {
+			out = append(out, n)
+		}
+	}
+	slices.Sort(out)
+	out = slices.Compact(out)
+	return out[:min(len(out), maxCandidates)]
+}
+
+// optionsAt are the options of the call in whose options table a key begins at list[n].
+func (e *Evaluator) optionsAt(list []token, n int, own map[string]bool) []option {
+	open := enclosing(list, n)
+	if open < 0 || list[open].text != "{" || n > 0 && list[n-1].text != "{" && list[n-1].text != "," && list[n-1].text != ";" {
+		return nil
+	}
+	used := make(map[string]bool)
+	for i := open + 1; i+1 < n; i++ {
+		if list[i+1].text == "=" {
+			used[list[i].text] = true
+		}
+	}
+	callee, _, ok := e.callee(list, open, own) // f{
+	if !ok {
+		outer := enclosing(list, open)
+		if outer < 0 || list[outer].text != "(" {
+			return nil
+		}
+		if callee, _, ok = e.callee(list, outer, own); !ok { // f(a, {
+			return nil
+		}
+	}
+	row, ok := e.rowOf(callee.row)
+	if !ok {
+		return nil
+	}
+	var left []option
+	for _, o := range row.options {
+		if !used[o.name] {
+			left = append(left, o)
+		}
+	}
+	return left
+}
+
+// enclosing is the bracket in front of list[n] that is not closed there, -1 where there is none.
+func enclosing(list []token, n int) int {
+	depth := 0
+	for i := n - 1; i >= 0; i-- {
+		if list[i].kind != tokenSymbol {
+			continue
+		}
+		switch list[i].text {
+		case ")", "}", "]":
+			depth++
+		case "(", "{", "[":
+			if depth--; depth < 0 {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// completeString completes the string that the text ends in.
+func (e *Evaluator) completeString(list []token, own map[string]bool, pos int) (start int, candidates []string) {
+	i := len(list) - 1
+	s := list[i]
+	skip := 1
+	if s.text[0] == '[' {
+		skip = 1 + strings.IndexByte(s.text[1:], '[') + 1
+	}
+	start = s.start + skip
+	word := s.text[skip:]
+	var row string
+	first := true
+	if callee, _, ok := e.callee(list, i, own); ok { // f "
+		row = callee.row
+	} else if open := enclosing(list, i); open >= 0 && list[open].text == "(" {
+		callee, _, _ := e.callee(list, open, own)
+		row, first = callee.row, open == i-1
+	}
+	if first {
+		switch row {
+		case "npu.kernel":
+			var names []string
+			for _, k := range npu.Kernels() {
+				names = append(names, k.Name)
+			}
+			return start, matching(names, word)
+		case "npu.host", "context:alloc":
+			return start, matching(npu.DTypes(), word)
+		}
+	}
+	return completePath(start, word)
+}
+
+// completePath completes a string that holds a path.
+func completePath(start int, word string) (int, []string) {
+	slash := strings.LastIndexByte(word, '/')
+	if slash < 0 || strings.ContainsAny(word, "\n\\") {
+		return start, nil
+	}
+	folder := word[:slash+1]
+	entries, err := os.ReadDir(filepath.Clean(folder))
+	if err != nil {
+		return start, nil
+	}
+	var names []string
+	for _, entry := range entries {
+		name := entry.Name()
+		if name[0] == '.' && !strings.HasPrefix(word[slash+1:], ".") {
+			continue
+		}
+		if info, err := os.Stat(filepath.Join(folder, name)); err == nil && info.IsDir() {
+			name += "/"
+		}
+		if strings.IndexFunc(name, func(r rune) bool { return r < ' ' || r == '"' || r == '\'' || r == '\\' || r == 0x7f }) < 0 {
+			names = append(names, name)
+		}
+	}
+	return start + slash + 1, matching(names, word[slash+1:])
+}

@@ -1,0 +1,232 @@
+package luabind
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"npulua/npu"
+)
+
+func TestComplete(t *testing.T) {
+	s := openSession(t, npu.Options{})
+	folder := t.TempDir()
+	for _, name := range []string{"one.lua", "only.npy", ".hidden", "sub/in.lua"} {
+		path := filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := s.eval(`dev = npu.device(0) ctx = dev:create_context() s = ctx:create_stream()
+		base = {alpha = 1, alsoThis = print} derived = setmetatable({own = 1}, {__index = base})
+		asked = setmetatable({field = 1}, {__index = function() called = true return "x" end})
+		nested = {list = {{deep = 1}}, ["not a name"] = 1}
+		_G["中文一"] = 1`); got != "" {
+		t.Fatal(got)
+	}
+	for _, c := range []struct {
+		text string // the cursor is at |, or at the end
+		want string // of what stands before the cursor, and the candidates; ... where there may be more
+	}{
+		{`np`, `np: npu`},
+		{`npu.dev`, `dev: device device_count devices`},
+		{`npu.`, `: ... device ...`},
+		{`x = npu.devi`, `devi: device device_count devices`},
+		{`dev|ice`, `dev: dev`},
+		{`whi`, `whi: while`},
+		{`s:la`, `la: launch`},
+		{`s.la`, `la: launch`},
+		{`s:c`, `c: callback capture close commands copy`},
+		{`s.`, `: closed context device id is_default priority`},
+		{`s.context.default_stream:rec`, `rec: record`},
+		{`npu.device(0).context:create_s`, `create_s: create_stream`},
+		{`npu.device(npu.current_device().id):mem`, `mem: memory`},
+		{`npu.kernel "vector_add".si`, `si: signature`},
+		{`npu.kernel{name = "x"}.na`, `na: name`},
+		{`derived.al`, `al: alpha alsoThis`},
+		{`derived.`, `: alpha alsoThis own`},
+		{`asked.f`, `f: field`},
+		{`asked.unknown.`, `:`},
+		{`nested.list[1].`, `: deep`},
+		{`nested.`, `: list`},
+		{`("x"):re`, `re: rep reverse`},
+		{`string.f`, `f: find format`},
+		{`ctx:create_stream{`, `: failure = |priority = `},
+		{`ctx:create_stream{pri`, `pri: priority = `},
+		{`ctx:create_stream({pri`, `pri: priority = `},
+		{`ctx:create_stream{priority = 0, `, `: failure = `},
+		{`ctx:create_stream{priority = np`, `np: npu`},
+		{`ctx:alloc("float32", 3, {po`, `po: policy = `},
+		{`npu.kernel{si`, `si: signature = |sim = `},
+		{`{pri`, `pri: print`},
+		{`npu.kernel "vec`, `vec: vector_add vector_mul vector_sub`},
+		{`npu.kernel("vec`, `vec: vector_add vector_mul vector_sub`},
+		{`s:launch(npu.kernel 'sp`, `sp: spin`},
+		{`npu.host("fl`, `fl: float16 float32 float64`},
+		{`ctx:alloc("int3`, `int3: int32`},
+		{`npu.host("float32", "fl`, `fl:`},
+		{`print("fl`, `fl:`},
+		{`dofile("` + folder + `/on`, `on: one.lua only.npy`},
+		{`dofile "` + folder + `/`, `: one.lua only.npy sub/`},
+		{`dofile "` + folder + `/sub/`, `: in.lua`},
+		{`dofile "` + folder + `/.h`, `.h: .hidden`},
+		{`dofile "` + folder + `/none/`, folder + `/none/:`},
+		{`local value = 1 print(val`, `val: value`},
+		{"function f(param)\n  return par", `par: param`},
+		{`-- np`, `:`},
+		{`--[[ np`, `:`},
+		{`x = 12`, `:`},
+		{`local np`, `np:`},
+		{`s:launch(k, `, `: ... npu ...`},
+		{`undefined.`, `:`},
+		{`_G.p`, `p: package pairs pcall print`},
+		{``, `: ... npu ...`},
+		{`)))].`, `:`},
+		{`..`, `: ... npu ...`},
+		{`中`, `: ... npu ...`},
+	} {
+		text, pos := c.text, len(c.text)
+		if i := strings.Index(text, "|"); i >= 0 {
+			text, pos = text[:i]+text[i+1:], i
+		}
+		start, got := s.Complete(text, pos)
+		word, want, _ := strings.Cut(c.want, ":")
+		if text[start:pos] != word {
+			t.Errorf("%q: replaces %q, want %q", c.text, text[start:pos], word)
+		}
+		want = strings.TrimPrefix(want, " ")
+		if strings.HasPrefix(want, "...") {
+			if name := strings.Trim(want, ". "); !slices.Contains(got, name) {
+				t.Errorf("%q: %q, want %s in it", c.text, got, name)
+			}
+			continue
+		}
+		sep := " "
+		if strings.Contains(want, "=") {
+			sep = "|"
+		}
+		if text := strings.Join(got, sep); text != want {
+			t.Errorf("%q: %q, want %q", c.text, text, want)
+		}
+	}
+	if got := s.eval(`called`); !strings.HasPrefix(got, "nil") {
+		t.Error("completion ran code of the script")
+	}
+}
+
+func TestHighlight(t *testing.T) {
+	s := openSession(t, npu.Options{})
+	s.eval(`s = npu.device(0).context:create_stream()`)
+	letters := map[SpanKind]string{SpanKeyword: "k", SpanString: "s", SpanNumber: "n", SpanComment: "c", SpanKnown: "+", SpanUnknown: "?"}
+	for _, c := range []struct{ line, want string }{
+		{`local x = npu.kernel "spin" -- hi`, `local/k npu/+ kernel/+ "spin"/s -- hi/c`},
+		{`x = npu.devcie(0) + 0x1F .. pritn(1e-3)`, `npu/+ devcie/? 0/n 0x1F/n pritn/? 1e-3/n`},
+		{`npu.dev`, `npu/+`},
+		{`npu.dxv`, `npu/+ dxv/?`},
+		{`whil`, ``},
+		{`for i = 1, 2 do s:launch(k, i) end`, `for/k 1/n 2/n do/k s/+ launch/+ k/? end/k`},
+		{`s:lunch()`, `s/+ lunch/?`},
+		{`function f(a) return a + b end`, `function/k return/k b/? end/k`},
+		{`ctx{priority = 0}`, `ctx/? 0/n`},
+		{`x = "open`, `"open/s`},
+		{`x = [[open`, `[[open/s`},
+		{`--[[ open`, `--[[ open/c`},
+		{`a.b.c = npu`, `a/? npu/+`},
+		{`"中文", 中`, `"中文"/s`},
+		{``, ``},
+	} {
+		var got []string
+		for _, sp := range s.Highlight(c.line) {
+			got = append(got, c.line[sp.Start:sp.End]+"/"+letters[sp.Kind])
+		}
+		if text := strings.Join(got, " "); text != c.want {
+			t.Errorf("%q: %q, want %q", c.line, text, c.want)
+		}
+	}
+}
+
+func TestHelpFunction(t *testing.T) {
+	s := openSession(t, npu.Options{})
+	s.eval(`s = npu.device(0).context:create_stream() function f(a, b, ...) end`)
+	for _, c := range []struct{ chunk, want string }{
+		{`help()`, "Topics:"},
+		{`help(npu)`, "npu.device(id) -> device"},
+		{`help(s)`, "stream:launch"},
+		{`help(s.launch)`, "Example: s:launch"},
+		{`help "launch"`, "Example: s:launch"},
+		{`help "create_stream"`, "priority: 0 (highest"},
+		{`help(npu.device)`, "Errors: 107001"},
+		{`help(107002)`, "ACL_ERROR_RT_CONTEXT_NULL"},
+		{`help(select(2, pcall(npu.device, 9)))`, "107001 ACL_ERROR_RT_INVALID_DEVICEID\n"},
+		{`help(npu.kernel "spin")`, "kernel spin(float64 seconds)"},
+		{`help(f)`, "takes (a, b, ...), lines 1 to 1"},
+		{`help(print)`, "function print (built in)"},
+		{`help(string)`, "module string of Lua 5.1"},
+		{`help(nil)`, "a nil: there is no help on it"},
+		{`help({})`, "a table: there is no help on it"},
+		{`help "lanch"`, `no help on "lanch", did you mean "launch"?`},
+		{`?`, "Topics:"},
+		{`s.launch?`, "Example: s:launch"},
+		{`s:launch ?`, "Example: s:launch"},
+		{`?s.launch`, "Example: s:launch"},
+		{`s.context?`, "context:create_stream"},
+		{`s.priority?`, "stream.priority\n  0 (highest) to 7."},
+		{`stream.launch?`, "Example: s:launch"},
+		{`launch?`, "Example: s:launch"},
+		{`107002?`, "ACL_ERROR_RT_CONTEXT_NULL"},
+		{`s.lunch?`, `no help on s.lunch: s has no "lunch", did you mean "launch"?`},
+		{`npu.devcie?`, `did you mean "device"?`},
+		{`nothing_like_it?`, "help() lists the topics"},
+		{`f(1)?`, "Invalid token near '?'"},
+	} {
+		if got := s.eval(c.chunk); !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, want %q in it", c.chunk, got, c.want)
+		}
+	}
+}
+
+// Machines of scripts have no help function.
+func TestHelpIsInteractive(t *testing.T) {
+	in := openSim(t, t.Context())
+	defer in.Close(true)
+	if err := in.RunString(`assert(help == nil)`, "test"); err != nil {
+		t.Error(in.FormatError(err))
+	}
+}
+
+// What is typed is any text: nothing of it may be a panic, and spans stay inside the line.
+func FuzzTyped(f *testing.F) {
+	for _, s := range []string{`npu.kernel "vec`, `ctx:create_stream{pri`, "x = [==[ a ]=]", `"\`, `a.b:c[1].d{`, "--[[", "f(\n)", "?", "1..2", "中.文"} {
+		f.Add(s)
+	}
+	in, err := Open(f.Context(), Options{Session: npu.Options{Backend: "sim"}, Interactive: true})
+	if err != nil {
+		f.Fatal(err)
+	}
+	e := in.NewEvaluator()
+	f.Fuzz(func(t *testing.T, text string) {
+		for pos := range len(text) + 1 {
+			if start, _ := e.Complete(text, pos); start < 0 || start > pos {
+				t.Fatalf("%q at %d: replaces from %d on", text, pos, start)
+			}
+		}
+		last := 0
+		for _, sp := range e.Highlight(text) {
+			if sp.Start < last || sp.End <= sp.Start || sp.End > len(text) {
+				t.Fatalf("%q: span %v after %d", text, sp, last)
+			}
+			last = sp.End
+		}
+		e.Incomplete(text)
+		_ = fmt.Sprint(e.missing(text), e.explain(text))
+		if name, ok := helpQuery(text); ok {
+			e.explain(name)
+		}
+	})
+}

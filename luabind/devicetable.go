@@ -1,0 +1,94 @@
+package luabind
+
+import (
+	"fmt"
+	"strings"
+
+	lua "github.com/yuin/gopher-lua"
+
+	"npulua/npu"
+)
+
+// deviceList is the ids in a table that npu.devices made; nil for other tables.
+func deviceList(t *lua.LTable) []int {
+	var ids []int
+	for i := 1; i <= min(t.Len(), prettyItems); i++ {
+		d, ok := t.RawGetInt(i).(*lua.LTable)
+		if !ok {
+			return nil
+		}
+		id, ok := d.RawGetString("id").(lua.LNumber)
+		if !ok || d.RawGetString("queue_depth") == lua.LNil || d.RawGetString("family") == lua.LNil {
+			return nil
+		}
+		ids = append(ids, int(id))
+	}
+	return ids
+}
+
+// devices is a table of devices; "" where the backend does not describe them.
+func (p *printer) devices(ids []int) string {
+	in := p.e.in
+	t := in.session.Main()
+	if t.Inside() {
+		return ""
+	}
+	rows := [][]string{{"NPU", "Name", "Family", "Cores", "Memory used / total", "State"}}
+	for _, id := range ids {
+		info, err := in.session.DeviceInfo(t, id)
+		if err != nil {
+			return ""
+		}
+		used, state := "-", "not in use"
+		if d := in.openDevice(id); d != nil {
+			state = "in use"
+			if free, total, err := d.Memory(t); err == nil {
+				used = mebibytes(total - free)
+			}
+		}
+		cores := fmt.Sprintf("%d cube, %d vector", info.CubeCores, info.VectorCores)
+		if info.Simulated {
+			state += ", simulated"
+		}
+		rows = append(rows, []string{fmt.Sprint(id), info.Name, info.Family, cores, used + " / " + mebibytes(info.Memory), state})
+	}
+	return grid(rows)
+}
+
+// openDevice is the device of that id that the machine holds; nil where it holds none.
+func (in *Interp) openDevice(id int) *npu.Device {
+	for handle := range in.common {
+		if d, ok := handle.(*npu.Device); ok && d.ID() == id && !d.Closed() {
+			return d
+		}
+	}
+	return nil
+}
+
+func mebibytes(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }
+
+// grid draws rows, the first of which is the heading.
+func grid(rows [][]string) string {
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], textWidth(cell))
+		}
+	}
+	rule := "+"
+	for _, w := range widths {
+		rule += strings.Repeat("-", w+2) + "+"
+	}
+	var b strings.Builder
+	b.WriteString(rule + "\n")
+	for i, row := range rows {
+		for j, cell := range row {
+			b.WriteString("| " + cell + strings.Repeat(" ", widths[j]-textWidth(cell)+1))
+		}
+		b.WriteString("|\n")
+		if i == 0 {
+			b.WriteString(rule + "\n")
+		}
+	}
+	return b.String() + rule
+}

@@ -1,0 +1,166 @@
+package luabind
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	lua "github.com/yuin/gopher-lua"
+
+	"npulua/luabind/lua51"
+	"npulua/npu"
+)
+
+// replHelp is what help() says before the topics.
+const replHelp = `An expression prints its values; _ is the first value of the last one. Other chunks run as in lua(1):
+a local variable of one chunk is unknown in the next, so leave local out. Tasks of earlier chunks go on
+whenever a chunk waits.
+  help "launch"    help(npu)    help(s.launch)    s.launch?    help(107002)
+`
+
+// openHelp makes the global help.
+func (in *Interp) openHelp() {
+	e := in.NewEvaluator()
+	in.L.SetGlobal("help", in.L.NewFunction(func(L *lua.LState) int {
+		text := e.explainNothing()
+		if L.GetTop() > 0 {
+			text = e.explainValue(L.Get(1))
+		}
+		if err := in.std.Stdout.WriteContext(in.ctx, text+"\n"); err != nil {
+			lua51.Raise(L, "%s", err.Error())
+		}
+		return 0
+	}))
+}
+
+func (e *Evaluator) explainNothing() string {
+	text, _ := Help("")
+	return replHelp + "\nTopics:\n" + text
+}
+
+// helpQuery is the name in "s.launch?", "?s.launch" or "?"; ok is false for other chunks.
+func helpQuery(chunk string) (name string, ok bool) {
+	chunk = strings.TrimSpace(chunk)
+	name, found := strings.CutSuffix(chunk, "?")
+	if !found {
+		if name, found = strings.CutPrefix(chunk, "?"); !found {
+			return "", false
+		}
+	}
+	name = strings.TrimSpace(name)
+	for i, part := range strings.FieldsFunc(name, func(r rune) bool { return r == '.' || r == ':' }) {
+		number := i == 0 && strings.Trim(part, "0123456789") == ""
+		if !isName(part) && !isKeyword[part] && !number {
+			return "", false
+		}
+	}
+	return name, !strings.ContainsAny(name, " \t\r\n")
+}
+
+// explain is the help on what a name stands for, or on a topic.
+func (e *Evaluator) explain(name string) string {
+	if name == "" {
+		return e.explainNothing()
+	}
+	list := tokens(name)
+	t, _ := e.expression(list, len(list)-1, nil)
+	switch {
+	case t.row != "":
+		return e.explainTopic(t.row)
+	case t.value != nil && t.state == known:
+		return e.explainValue(t.value)
+	case t.class != "":
+		return e.explainTopic(t.class)
+	}
+	if text, ok := Help(strings.ReplaceAll(name, ":", ".")); ok {
+		return text
+	}
+	if hint := e.missing(name); hint != "" {
+		return "no help on " + name + ": " + hint
+	}
+	if len(list) > 2 { // a field of a handle
+		if parent, _ := e.expression(list, len(list)-3, nil); parent.class != "" {
+			return e.explainTopic(parent.class + "." + list[len(list)-1].text)
+		}
+	}
+	return e.explainTopic(name)
+}
+
+func (e *Evaluator) explainTopic(topic string) string {
+	text, ok := Help(topic)
+	if !ok {
+		text += "\n  help() lists the topics"
+	}
+	return text
+}
+
+// explainValue is the help on a value: a topic, a module, a function, a handle or an error.
+func (e *Evaluator) explainValue(v lua.LValue) string {
+	switch x := v.(type) {
+	case lua.LString:
+		if x == "" {
+			return e.explainNothing()
+		}
+		return e.explainTopic(string(x))
+	case lua.LNumber:
+		return e.explainTopic(lua51.NumberText(float64(x)))
+	case *lua.LFunction:
+		if topic := e.topicOf(x); topic != "" {
+			return e.explainTopic(topic)
+		}
+		p := &printer{e: e}
+		text := p.function(x)
+		if x.IsG || x.Proto.SourceName == lua51.HiddenChunk {
+			if name := e.in.library[x]; name == "help" {
+				return e.explainNothing()
+			}
+			return text + "\n  A function of Lua 5.1: its manual describes it."
+		}
+		return text + "\n  " + parameters(x.Proto)
+	case *lua.LUserData:
+		if k, ok := x.Value.(*npu.Kernel); ok {
+			if text, ok := Help(k.Name()); ok && k.Doc() != "" {
+				return text
+			}
+		}
+		if class := e.in.classOf(x); class != "" {
+			return e.explainTopic(class)
+		}
+	case *lua.LTable:
+		if isErrorObject(x) {
+			text, _ := Help(lua51.NumberText(float64(lua.LVAsNumber(x.RawGetString("code")))))
+			return errorText(x) + "\n\n" + text
+		}
+		if name := e.in.library[x]; name == "npu" {
+			return e.explainTopic(name)
+		} else if name != "" {
+			return "module " + name + " of Lua 5.1: its manual describes it.\n  " + strings.Join(e.functionNames(x), " ")
+		}
+	}
+	return "a " + v.Type().String() + ": there is no help on it. help() lists the topics"
+}
+
+func (e *Evaluator) functionNames(t *lua.LTable) []string {
+	var names []string
+	t.ForEach(func(k, v lua.LValue) {
+		if s, ok := k.(lua.LString); ok && v.Type() == lua.LTFunction {
+			names = append(names, string(s))
+		}
+	})
+	slices.Sort(names)
+	return names
+}
+
+// parameters describes what a function of the script takes.
+func parameters(proto *lua.FunctionProto) string {
+	var names []string
+	for i := range int(proto.NumParameters) {
+		if i < len(proto.DbgLocals) {
+			names = append(names, oneLine(proto.DbgLocals[i].Name))
+		}
+	}
+	if proto.IsVarArg&lua.VarArgIsVarArg != 0 {
+		names = append(names, "...")
+	}
+	return fmt.Sprintf("takes (%s), lines %d to %d", strings.Join(names, ", "), proto.LineDefined, proto.LastLineDefined)
+}

@@ -1,0 +1,246 @@
+package luabind
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	lua "github.com/yuin/gopher-lua"
+
+	"npulua/luabind/lua51"
+	"npulua/npu"
+)
+
+// Evaluator is the language side of an interactive session: it runs chunks one after the other in one
+// machine, where globals stay, and helps to write them. Its methods belong to one goroutine, that of the
+// Interp.
+//
+// A chunk is what was typed: expressions, whose values are printed, or statements. A local variable of one
+// chunk is unknown in the next. Tasks of earlier chunks go on whenever a chunk waits.
+type Evaluator struct {
+	// Width is how many columns printed values may take; 0: 80.
+	Width int
+
+	in      *Interp
+	chunks  int
+	depth   int // of expression
+	topics  map[lua.LValue]string
+	classes map[string]classHelp
+	locals  map[string]int     // last chunk that declared such a local variable
+	told    map[*npu.Task]bool // by Notices
+}
+
+// NewEvaluator makes an evaluator for in.
+func (in *Interp) NewEvaluator() *Evaluator {
+	return &Evaluator{in: in, locals: make(map[string]int), told: make(map[*npu.Task]bool)}
+}
+
+// InterruptedError is what Eval returns where its context ended the chunk. It is a context.Canceled.
+type InterruptedError struct {
+	Trace string // where in the chunk, or ""
+}
+
+func (e *InterruptedError) Error() string { return "interrupted" }
+
+// Is makes errors.Is(err, context.Canceled) true.
+func (e *InterruptedError) Is(target error) bool { return target == context.Canceled }
+
+// errInterrupted is what instructions and waits of an interrupted chunk raise.
+var errInterrupted = &InterruptedError{}
+
+// Eval runs a chunk and prints its values to the standard output of the Interp; the first one is the global
+// "_" then. A "?" behind a name prints what help knows. The end of ctx ends the chunk, whatever it does or
+// waits for, and no pcall hides that: an *InterruptedError; tasks of earlier chunks go on, and everything
+// that the chunk has set so far stays. Other errors are for FormatError.
+func (e *Evaluator) Eval(ctx context.Context, chunk string) (err error) {
+	in := e.in
+	if ctx.Err() != nil {
+		return &InterruptedError{}
+	}
+	defer func() {
+		if flushErr := e.flush(ctx); err == nil {
+			err = flushErr
+		}
+	}()
+	if topic, ok := helpQuery(chunk); ok {
+		return e.print(ctx, e.explain(topic))
+	}
+	e.chunks++
+	input := lua51.CompileInput(withoutEquals(chunk), fmt.Sprintf("input %d", e.chunks))
+	if input.Proto == nil {
+		return input.Err
+	}
+	in.linker.Link(input.Proto)
+	defer e.noteLocals(chunk)
+	results, err := e.run(ctx, in.L.NewFunctionFromProto(input.Proto))
+	if err != nil {
+		return e.withHint(chunk, err)
+	}
+	if len(results) == 0 {
+		return nil
+	}
+	if input.Expression {
+		in.L.SetGlobal("_", results[0])
+	}
+	text, err := e.Format(ctx, results...)
+	if err != nil {
+		return err
+	}
+	if hint := e.missing(chunk); hint != "" && len(results) == 1 && results[0] == lua.LNil {
+		text += "  -- " + hint
+	}
+	return e.print(ctx, text)
+}
+
+// RunFile runs a script as a chunk; the script's arguments are its "...". What it returns is not printed.
+func (e *Evaluator) RunFile(ctx context.Context, path string) error {
+	data, name, err := readFile(path, e.in.opts.Stdin)
+	if err != nil {
+		return err
+	}
+	fn, err := e.in.load(data, name)
+	if err != nil {
+		return err
+	}
+	var args []lua.LValue
+	for _, a := range e.in.opts.Args {
+		args = append(args, lua.LString(a))
+	}
+	_, err = e.run(ctx, fn, args...)
+	if flushErr := e.flush(ctx); err == nil {
+		err = flushErr
+	}
+	return err
+}
+
+// Prepare compiles a chunk once. The function that it returns runs it as Eval does, but prints no values and
+// leaves "_" as it is: for measuring.
+func (e *Evaluator) Prepare(chunk string) (run func(context.Context) error, err error) {
+	input := lua51.CompileInput(withoutEquals(chunk), "measured")
+	if input.Proto == nil {
+		return nil, input.Err
+	}
+	e.in.linker.Link(input.Proto)
+	fn := e.in.L.NewFunctionFromProto(input.Proto)
+	return func(ctx context.Context) error {
+		if ctx.Err() != nil {
+			return &InterruptedError{}
+		}
+		_, err := e.run(ctx, fn)
+		return err
+	}, nil
+}
+
+// flushTime is how long what an interrupted chunk has printed may take to be written.
+const flushTime = 100 * time.Millisecond
+
+// flush writes what was printed, also when ctx has ended.
+func (e *Evaluator) flush(ctx context.Context) error {
+	if ctx.Err() != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.Background(), flushTime)
+		defer cancel()
+	}
+	return e.in.std.Stdout.Flush(ctx)
+}
+
+// withoutEquals drops the = that lua(1) wants before an expression.
+func withoutEquals(chunk string) string {
+	if rest, ok := strings.CutPrefix(strings.TrimLeft(chunk, " \t\r\n"), "="); ok && !strings.HasPrefix(rest, "=") {
+		return rest
+	}
+	return chunk
+}
+
+// print writes a line.
+func (e *Evaluator) print(ctx context.Context, text string) error {
+	if text == "" {
+		return nil
+	}
+	err := e.in.std.Stdout.WriteContext(ctx, text+"\n")
+	if ctx.Err() != nil {
+		return &InterruptedError{}
+	}
+	return err
+}
+
+// run calls fn as the first task of the machine, until ctx ends it.
+func (e *Evaluator) run(ctx context.Context, fn lua.LValue, args ...lua.LValue) ([]lua.LValue, error) {
+	in := e.in
+	chunk, cancel := context.WithCancelCause(in.ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(ctx, func() { cancel(errInterrupted) })()
+	in.sched.SetContext(chunk)
+	site := in.thread.Site
+	defer func() {
+		in.sched.SetContext(context.Background())
+		in.state, in.thread.Site = in.L, site
+	}()
+	results, err := in.threads.RunChunk(chunk, errInterrupted, fn, args...)
+	err = in.caught(err)
+	if err != nil && in.ctx.Err() == nil && ctx.Err() != nil {
+		return nil, &InterruptedError{Trace: traceOf(err)}
+	}
+	return results, err
+}
+
+// Incomplete reports whether more lines may make chunk a valid one: it ends inside something that has begun.
+func (e *Evaluator) Incomplete(chunk string) bool {
+	if _, ok := helpQuery(chunk); ok {
+		return false
+	}
+	return lua51.CompileInput(withoutEquals(chunk), "input").Incomplete
+}
+
+// Prompt is where the next chunk works: "npu0/ctx2" for an explicit context, "npu0" for the default one of a
+// device, "npu" where there is none.
+func (e *Evaluator) Prompt() string {
+	x, err := e.in.session.Main().CurrentContext()
+	switch {
+	case err != nil:
+		return "npu"
+	case x.IsDefault():
+		return fmt.Sprintf("npu%d", x.Device().ID())
+	}
+	return fmt.Sprintf("npu%d/ctx%d", x.Device().ID(), x.ID())
+}
+
+// FormatError is an error of Eval for people.
+func (e *Evaluator) FormatError(err error) string {
+	switch err := err.(type) {
+	case *InterruptedError:
+		if err.Trace != "" {
+			return err.Error() + "\n" + err.Trace
+		}
+		return err.Error()
+	case *hintedError:
+		text, trace, found := strings.Cut(e.in.FormatError(err.error), "\nstack traceback:")
+		text += "\n  hint: " + err.hint
+		if found {
+			text += "\nstack traceback:" + trace
+		}
+		return text
+	}
+	return e.in.FormatError(err)
+}
+
+// hintedError is an error of a chunk in which a name is probably misspelled.
+type hintedError struct {
+	error
+	hint string
+}
+
+func (e *hintedError) Unwrap() error { return e.error }
+
+// withHint adds the nearest name to an error that is about an unknown one.
+func (e *Evaluator) withHint(chunk string, err error) error {
+	if script, ok := err.(*scriptError); ok && !strings.Contains(script.Error(), "did you mean") {
+		for _, u := range e.unknown(chunk) {
+			if strings.Contains(script.Error(), "'"+u.name+"'") && u.hint != "" {
+				return &hintedError{err, u.hint}
+			}
+		}
+	}
+	return err
+}

@@ -1,0 +1,116 @@
+package luabind
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"npulua/npu"
+)
+
+func TestFormat(t *testing.T) {
+	s := openSession(t, npu.Options{})
+	if got := s.eval(`dev = npu.device(0) function named() end tab = {inner = function() end}`); got != "" {
+		t.Fatal(got)
+	}
+	for _, c := range []struct{ chunk, want string }{
+		{`true, nil, 1.5, -0, 1/0, 1e15`, "true\tnil\t1.5\t-0\tinf\t1e+15"},
+		{`"a\n\t\"b\"\\\0\200 é中"`, `"a\n\t\"b\"\\\000\200 é中"`},
+		{`"\27[31m"`, `"\027[31m"`},
+		{`{}`, `{}`},
+		{`{{}}`, `{{}}`},
+		{`{1, "a", true}`, `{1, "a", true}`},
+		{`{3, 2, 1, x = 1, b = {}, ["a b"] = 2, [10] = 5, [-1] = 0, [true] = 1, ["end"] = 1}`,
+			"{\n  3,\n  2,\n  1,\n  [-1] = 0,\n  [10] = 5,\n  [\"a b\"] = 2,\n  b = {},\n  [\"end\"] = 1,\n  x = 1,\n  [true] = 1\n}"},
+		{`{1, nil, 3}`, `{1, [3] = 3}`},
+		{`(function() local t = {} t.t = t t.list = {t} return t end)()`, `{list = {<cycle>}, t = <cycle>}`},
+		{`(function() local x = {} return {x, x} end)()`, `{{}, {}}`},
+		{`{{{{{{{1}}}}}}}`, `{{{{{{...}}}}}}`},
+		{`setmetatable({1}, {__index = {a = 1}})`, `{1, <metatable> = {__index = {a = 1}}}`},
+		{`setmetatable({1}, {__metatable = "locked", secret = 1})`, `{1, <metatable> = "locked"}`},
+		{`(function() local t = {} return setmetatable(t, {__index = t}) end)()`, `{<metatable> = {__index = <cycle>}}`},
+		{`setmetatable({1}, {__tostring = function() return "mine" end})`, `mine`},
+		{`{setmetatable({1}, {__tostring = function() return "mine\n2" end})}`, `{mine 2}`},
+		{`setmetatable({1}, {__tostring = function() error("bad", 0) end})`, "<__tostring failed: bad> {1, <metatable> = {__tostring = function at input 18:1}}"},
+		{`{setmetatable({1}, {__tostring = function() error("bad", 0) end})}`, `{<__tostring failed: bad>}`},
+		{`{setmetatable({1}, {__tostring = function() return {} end})}`, `{<__tostring failed: it returned no string>}`},
+		{`{setmetatable({1}, {__tostring = function() while true do end end})}`, `{<__tostring failed: it runs too long>}`},
+		{`{setmetatable({1}, {__tostring = function() while true do pcall(error) end end})}`, `{<__tostring failed: it runs too long>}`},
+		{`{setmetatable({1}, {__tostring = 5})}`, `{<__tostring failed: attempt to call a number value>}`},
+		{`setmetatable({}, {__index = function() error("asked") end, __newindex = error, __len = error}) ~= nil`, `true`},
+		{`print`, `function print (built in)`},
+		{`string.format`, `function string.format (built in)`},
+		{`pcall`, `function pcall (built in)`},
+		{`npu.device`, `function npu.device (built in)`},
+		{`dev.close`, `function device:close (built in)`},
+		{`named`, `function named at input 1:1`},
+		{`tab`, `{inner = function tab.inner at input 1:1}`},
+		{`{_G, string}`, `{<table _G>, <table string>}`},
+		{`{coroutine.create(function() end)}`, `{thread}`},
+		{`dev.context`, `context(default, device 0)`},
+		{`dev.context:create_stream()`, `stream(1, context 0, device 0)`},
+		{`npu.kernel "spin"`, `kernel spin(float64 seconds)`},
+		{`(function() local s = dev.context:create_stream() s:close() return s end)()`, `stream(2, context 0, device 0, closed)`},
+		{`npu.host("float32", {1, 2.5, 1.1})`, `buffer(float32 x 3, pinned host) {1, 2.5, 1.1}`},
+		{`npu.host("int16", 100)`, `buffer(int16 x 100, pinned host) {0, 0, 0, 0, 0, 0, 0, 0, ...}`},
+		{`npu.host("float16", {1/3}, {pinned = false})`, `buffer(float16 x 1, pageable host) {0.3333}`},
+		{`dev.context:alloc("int8", 4)`, `buffer(int8 x 4, device 0)`},
+		{`(function() local h = npu.host("int8", 4) dev.context:create_stream():copy(h, dev.context:alloc("int8", 4)) return h end)()`,
+			`buffer(int8 x 4, pinned host) (queued work writes it)`},
+		{`npu.spawn(function() end)`, `task(1, ready)`},
+		{`dev`, `+-----+-------------+--------+--------------------+---------------------+-------------------+
+| NPU | Name        | Family | Cores              | Memory used / total | State             |
++-----+-------------+--------+--------------------+---------------------+-------------------+
+| 0   | Ascend910B3 | 910B   | 20 cube, 40 vector | 0 MiB / 65536 MiB   | in use, simulated |
++-----+-------------+--------+--------------------+---------------------+-------------------+`},
+		{`{dev}`, `{device(0)}`},
+		{`1, {("x"):rep(80)}`, "1\n{\n  \"" + strings.Repeat("x", 80) + "\"\n}"},
+		{`select(2, pcall(npu.device, 9))`, "input 47:1: npu: device: there is no device 9: 1 visible [107001 ACL_ERROR_RT_INVALID_DEVICEID]\n" +
+			"  hint: npu.device_count() says how many there are; they count from 0"},
+	} {
+		if got := s.eval(c.chunk); got != c.want+"\n" {
+			t.Errorf("%s\ngot  %q\nwant %q", c.chunk, got, c.want)
+		}
+	}
+}
+
+func TestFormatDevices(t *testing.T) {
+	s := openSession(t, npu.Options{Sim: "310p:2"})
+	const want = `
++-----+--------------+--------+------------------+---------------------+-----------------------+
+| NPU | Name         | Family | Cores            | Memory used / total | State                 |
++-----+--------------+--------+------------------+---------------------+-----------------------+
+`
+	got := "\n" + s.eval(`npu.devices()`)
+	if lines := strings.Split(got, "\n"); len(lines) != 8 || !strings.Contains(got, "| 1   |") || !strings.HasPrefix(lines[2], "| NPU | Name") {
+		t.Errorf("got %s\nwant the like of %s", got, want)
+	}
+}
+
+// What is huge prints at once, in bounds.
+func TestFormatIsBounded(t *testing.T) {
+	s := openSession(t, npu.Options{})
+	for _, code := range []string{
+		`t = {} for i = 1, 1e6 do t[i] = i end`,
+		`t = {} for i = 1, 2e5 do t["k" .. i] = i end`,
+		`t = ("x"):rep(1e7)`,
+		`t = {} local x = t for i = 1, 1e5 do x.x = {} x = x.x end`,
+		`t = {} for i = 1, 200 do t[i] = {} for j = 1, 200 do t[i][j] = {i, j} end end`,
+		`t = setmetatable({}, {__tostring = function() return ("y"):rep(1e7) end})`,
+	} {
+		if got := s.eval(code); got != "" {
+			t.Fatal(got)
+		}
+		begin := time.Now()
+		got := s.eval(`t`)
+		if took := time.Since(begin); took > 2*time.Second || len(got) > 100_000 || strings.Contains(got, "failed") {
+			t.Errorf("%s: %d B in %v", code, len(got), took)
+		}
+	}
+	if got := s.eval(`t = {} for i = 1, 1e6 do t[i] = i end return t`); !strings.HasSuffix(got, "99, 100, ... 999900 more\n}\n") {
+		t.Errorf("got %s", got)
+	}
+	if got := s.eval(`("x"):rep(5000)`); !strings.HasSuffix(got, `x"... (5000 B)`+"\n") {
+		t.Errorf("got %s", got)
+	}
+}

@@ -286,8 +286,29 @@ func (k *keys) paste() rune {
 		}
 	}
 	s := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(text))
-	k.text = strings.TrimRight(clean(s), "\n")
+	k.text = strings.TrimRight(clean(undouble(s)), "\n")
 	return keyPaste
+}
+
+// undouble makes one newline of two where all of them are double: the terminal makes that of lines
+// that end in CR LF.
+func undouble(s string) string {
+	runs := 0
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\n' {
+			continue
+		}
+		n := len(s[i:]) - len(strings.TrimLeft(s[i:], "\n"))
+		if n%2 != 0 {
+			return s
+		}
+		runs++
+		i += n - 1
+	}
+	if runs < 2 {
+		return s
+	}
+	return strings.ReplaceAll(s, "\n\n", "\n")
 }
 
 // clean removes what must not stand in an entry: control characters except tab and newline, and

@@ -47,6 +47,7 @@ type Terminal struct {
 	mu     sync.Mutex
 	change *sync.Cond
 	keys   *keys
+	start  int  // how far Readline is with its first drawing
 	active bool // a Read goes on, and takes keys
 	busy   bool // readline acts on a key
 	closed bool
@@ -94,7 +95,7 @@ func NewTerminal(ev Evaluator, o Options) (*Terminal, error) {
 	t.openHistory()
 	t.rl, err = readline.NewEx(&readline.Config{
 		Stdin:                  feed{t},
-		Stdout:                 io.Discard,
+		Stdout:                 started{t},
 		Stderr:                 io.Discard,
 		Painter:                t,
 		Listener:               readline.FuncListener(t.listener),
@@ -188,8 +189,7 @@ func (t *Terminal) Read(ctx context.Context, prompt string) (string, error) {
 	t.at, t.drafts = len(t.history.entries), map[int][]rune{}
 	t.searching, t.menu, t.act = nil, nil, nil
 	io.WriteString(t.o.Out, t.screen.fresh(t.color)+pasteOn)
-	t.active = true
-	t.change.Broadcast()
+	t.start = startWanted
 	t.mu.Unlock()
 
 	// Signals that would end the process at once leave the terminal as it was found, and are sent
@@ -300,6 +300,28 @@ func (t *Terminal) suspend() {
 	io.WriteString(t.o.Out, t.screen.fresh(t.color)+pasteOn)
 }
 
+// Readline first draws the empty text, and must be done with it before a key comes: it would read
+// what the other goroutine writes. It is done when it writes what Paint returned.
+const (
+	startDone = iota
+	startWanted
+	startPainted
+)
+
+// started drops what readline writes.
+type started struct{ t *Terminal }
+
+func (s started) Write(p []byte) (int, error) {
+	t := s.t
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.start == startPainted {
+		t.start, t.active = startDone, true
+		t.change.Broadcast()
+	}
+	return len(p), nil
+}
+
 // filter decides what readline is given for a key.
 func (t *Terminal) filter(key rune) (rune, bool) {
 	t.mu.Lock()
@@ -392,7 +414,9 @@ func (t *Terminal) listener(line []rune, pos int, key rune) ([]rune, int, bool) 
 func (t *Terminal) Paint(line []rune, pos int) []rune {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.act != nil || !t.active {
+	if t.start == startWanted {
+		t.start = startPainted
+	} else if t.act != nil || !t.active {
 		return nil
 	}
 	t.line, t.pos = append([]rune(nil), line...), pos

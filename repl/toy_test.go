@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"os"
 	"regexp"
 	"strings"
@@ -72,9 +73,17 @@ func (y *toy) Eval(ctx context.Context, chunk string) error {
 		return exitError(4)
 	case "quiet":
 	default:
-		fmt.Printf("ran %q\n", chunk)
+		fmt.Println(ran(chunk))
 	}
 	return nil
+}
+
+// ran is what toy prints for a chunk; short, so that it stays on one line of a screen.
+func ran(chunk string) string {
+	if len(chunk) > 100 {
+		return fmt.Sprintf("ran(%08x)", crc32.ChecksumIEEE([]byte(chunk)))
+	}
+	return fmt.Sprintf("ran %q", chunk)
 }
 
 // one reads standard input byte by byte, as a careful io.read does.

@@ -77,7 +77,7 @@ const (
 	escWait   = 100 * time.Millisecond // for what follows ESC, before it is the key Esc
 	restWait  = 500 * time.Millisecond // for the rest of a sequence that has begun
 	tabWait   = 15 * time.Millisecond  // for what follows a tab that was pasted
-	pasteWait = 5 * time.Second        // for the rest of a paste
+	pasteWait = 2 * time.Second        // for the rest of a paste
 	maxText   = 4096                   // bytes of one keyText
 )
 

@@ -69,7 +69,7 @@ func start(t *testing.T, w world) *session {
 	s.m = newModel(cols, rows)
 	s.before = s.termios()
 	s.cmd = exec.Command(os.Args[0])
-	s.cmd.Env = append(os.Environ(), "REPL_TOY=1", "TERM=xterm-256color", "NO_COLOR=", "XDG_STATE_HOME="+w.state)
+	s.cmd.Env = append(os.Environ(), "REPL_TOY=1", "GORACE=atexit_sleep_ms=0", "TERM=xterm-256color", "NO_COLOR=", "XDG_STATE_HOME="+w.state)
 	s.cmd.Env = append(s.cmd.Env, w.env...)
 	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = slave, slave, slave
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
@@ -729,7 +729,7 @@ func TestPlainInput(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			cmd := exec.Command(os.Args[0])
-			cmd.Env = append(os.Environ(), "REPL_TOY=1", "TERM=xterm", "XDG_STATE_HOME="+t.TempDir())
+			cmd.Env = append(os.Environ(), "REPL_TOY=1", "GORACE=atexit_sleep_ms=0", "TERM=xterm", "XDG_STATE_HOME="+t.TempDir())
 			cmd.Stdin = strings.NewReader(tt.in)
 			var out, errs strings.Builder
 			cmd.Stdout, cmd.Stderr = &out, &errs

@@ -30,6 +30,7 @@ type session struct {
 	raw       []byte
 	changed   chan struct{}
 	statePath string
+	dumps     bool // stacks are expected
 }
 
 const patience = 15 * time.Second // for a loaded machine; nothing waits so long otherwise
@@ -103,7 +104,7 @@ func start(t *testing.T, w world) *session {
 		if len(s.m.unknown) > 0 {
 			t.Errorf("the screen was sent what it does not know: %v", s.m.unknown)
 		}
-		if strings.Contains(string(s.raw), "DATA RACE") || strings.Contains(string(s.raw), "goroutine ") {
+		if strings.Contains(string(s.raw), "DATA RACE") || !s.dumps && strings.Contains(string(s.raw), "goroutine ") {
 			t.Errorf("the program broke:\n%s", s.raw)
 		}
 	})
@@ -304,6 +305,56 @@ func TestTerminalHangup(t *testing.T) {
 	}
 }
 
+// A terminal that takes no output any more, such as one behind a broken network, holds up no end.
+func TestTerminalDeaf(t *testing.T) {
+	t.Parallel()
+	s := start(t, normal)
+	s.prompted("")
+	s.mu.Lock() // the reader gets no further than this
+	unlock := sync.OnceFunc(s.mu.Unlock)
+	defer unlock()
+	// Ctrl-L draws everything anew. When no more keys are taken the program is stuck in a write.
+	var err error
+	for err == nil {
+		s.master.SetWriteDeadline(time.Now().Add(300 * time.Millisecond))
+		_, err = s.master.WriteString(strings.Repeat("\x0c", 1000))
+	}
+	s.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-s.done:
+	case <-time.After(patience):
+		t.Fatal("the program does not end")
+	}
+	if after := s.termios(); after != s.before {
+		t.Errorf("the terminal was left as %+v, it was %+v", after, s.before)
+	}
+	unlock()
+}
+
+// SIGQUIT ends a Go program with its stacks, but not in raw mode.
+func TestTerminalQuit(t *testing.T) {
+	t.Parallel()
+	s := start(t, normal)
+	s.dumps = true
+	s.prompted("")
+	s.cmd.Process.Signal(syscall.SIGQUIT)
+	s.ends(2)
+}
+
+// Without a shell to go back to, Ctrl-Z stops nothing.
+func TestTerminalCtrlZ(t *testing.T) {
+	t.Parallel()
+	s := start(t, normal)
+	s.prompted("")
+	s.send("abc\x1ad")
+	s.prompted("abcd")
+	s.send("\r")
+	s.see(`ran "abcd"`)
+	s.prompted("")
+	s.send("\x04")
+	s.ends(0)
+}
+
 func TestTerminalCtrlC(t *testing.T) {
 	t.Parallel()
 	s := start(t, normal)
@@ -328,9 +379,10 @@ func TestTerminalCtrlC(t *testing.T) {
 	s.see("(waiting for a bell; Ctrl-C interrupts)")
 	s.send("\x03")
 	s.see("interrupted")
+	s.send("\x03\x03") // pressed more often than needed
 	s.do("show z", `z is "2"`)
 	s.cmd.Process.Signal(os.Interrupt) // from another process, as if typed
-	s.wait("another ^C", func(m *model) bool { return strings.Count(m.text(), "^C") >= 5 })
+	s.wait("another ^C", func(m *model) bool { return strings.Count(m.text(), "^C") >= 7 })
 	s.prompted("")
 	if n := s.count("to leave:"); n != 1 {
 		t.Errorf("the hint was shown %d times", n)

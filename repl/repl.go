@@ -137,7 +137,7 @@ func Run(ctx context.Context, ev Evaluator, o Options) int {
 	if l.lines == nil {
 		l.lines = openLines(ev, o)
 	}
-	defer l.lines.Close()
+	defer l.close()
 	if l.lines.Interactive() && o.Banner != "" {
 		fmt.Fprintln(o.Out, strings.TrimRight(o.Banner, "\n"))
 	}
@@ -162,8 +162,26 @@ type loop struct {
 	lines   Lines
 	signals chan os.Signal
 
-	hinted bool // the hint how to leave was shown
-	failed bool // a chunk failed
+	hinted  bool      // the hint how to leave was shown
+	failed  bool      // a chunk failed
+	stopped time.Time // when the last chunk ended that Ctrl-C interrupted
+}
+
+// haste is how long after an interrupted chunk Ctrl-C still means that chunk: who presses it three
+// times does not want to leave.
+const haste = 500 * time.Millisecond
+
+// close waits for Lines to close, but not for a terminal that takes no output any more.
+func (l *loop) close() {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		l.lines.Close()
+	}()
+	select {
+	case <-done:
+	case <-time.After(time.Second):
+	}
 }
 
 // signalled is why a Read or Eval was ended by a signal that ends the loop too.
@@ -190,11 +208,11 @@ func (l *loop) run(ctx context.Context) int {
 		case err == nil:
 		case errors.As(err, &exit):
 			return exit.ExitStatus()
-		case errors.Is(err, ErrInterrupt) && chunk == "" && interrupts > 0:
+		case errors.Is(err, ErrInterrupt) && chunk == "" && interrupts > 0 && time.Since(l.stopped) >= haste:
 			return statusInterrupted
 		case errors.Is(err, ErrInterrupt), errors.Is(err, ErrDropped):
 			interrupts++
-			if chunk != "" || errors.Is(err, ErrDropped) {
+			if chunk != "" || errors.Is(err, ErrDropped) || time.Since(l.stopped) < haste {
 				interrupts = 0
 			}
 			chunk = ""
@@ -287,8 +305,11 @@ func (l *loop) eval(ctx context.Context, chunk string) (status int, done bool) {
 	}
 	l.failed = true
 	text := l.ev.FormatError(err)
-	if interrupts > 0 && errors.Is(err, context.Canceled) {
-		text = "interrupted"
+	if interrupts > 0 {
+		l.stopped = time.Now()
+		if errors.Is(err, context.Canceled) {
+			text = "interrupted"
+		}
 	}
 	if f, ok := l.o.Err.(*os.File); ok && HasColor(f) {
 		text = sgrError + strings.ReplaceAll(text, "\n", sgrReset+"\n"+sgrError) + sgrReset
@@ -312,6 +333,10 @@ func (l *loop) during(ctx context.Context, f func(context.Context) error, interr
 		defer t.Stop()
 		tick = t.C
 	}
+	grace := 2 * time.Second // to end after a signal
+	if interrupts == nil {
+		grace = time.Second
+	}
 	var waits string    // what it waited for at the last tick
 	var since time.Time // since when
 	var ends error      // the signal that ends the loop
@@ -330,7 +355,7 @@ func (l *loop) during(ctx context.Context, f func(context.Context) error, interr
 			case sig != os.Interrupt:
 				if ends == nil {
 					ends = signalled{sig.(syscall.Signal)}
-					late = time.After(2 * time.Second)
+					late = time.After(grace)
 				}
 				cancel(ends)
 			case interrupts == nil:

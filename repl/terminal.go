@@ -158,6 +158,7 @@ func (t *Terminal) Interactive() bool { return true }
 
 // Close leaves the terminal as it was found.
 func (t *Terminal) Close() error {
+	t.tty.restore() // first, because the rest waits for a terminal that takes no output
 	t.mu.Lock()
 	if t.closed {
 		t.mu.Unlock()
@@ -172,7 +173,6 @@ func (t *Terminal) Close() error {
 	// Not Instance.Close: that sends the end of input to a loop that may have none to wait for it.
 	err := t.rl.Terminal.Close()
 	t.keys.src.close()
-	t.tty.restore()
 	return err
 }
 

@@ -213,7 +213,7 @@ func (k *keys) escape() rune {
 		for {
 			c, ok := k.take(restWait)
 			if c == 0x1b {
-				_, ok = k.take(restWait)
+				k.take(restWait)
 				return keyNone
 			}
 			if !ok || c == 7 {

@@ -1,6 +1,7 @@
 package repl
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"os"
@@ -569,6 +570,10 @@ func TestTerminalHistory(t *testing.T) {
 	s := start(t, world{cols: 80, rows: 24, state: state})
 	s.prompted("")
 	s.send("\x12\x03") // Ctrl-R on an empty history, then Ctrl-C
+	s.wait("a fresh prompt", func(m *model) bool { return m.current() == "npu0/ctx2>" && strings.Contains(m.text(), "to leave") })
+	s.send("\x12\x12\x13zz\x7f")
+	s.see("(no entry has `z')")
+	s.send("\r")
 	s.prompted("")
 	s.send("\x12x\x12\x07")
 	s.do("alive", `ran "alive"`)
@@ -618,7 +623,7 @@ func TestTerminalHistory(t *testing.T) {
 	s.see("(search `') keep")
 	s.send("zzz")
 	s.see("(no entry has `zzz')")
-	s.send("\x03")
+	s.send("\x07")
 	s.prompted("keep")
 	s.send("\x12mi\x05!")
 	s.prompted("mine!")
@@ -790,5 +795,39 @@ func TestPlainInput(t *testing.T) {
 				t.Errorf("got %.200q, %.200q and status %d, want %.200q, %.200q and %d", out.String(), errs.String(), cmd.ProcessState.ExitCode(), tt.out, tt.err, tt.status)
 			}
 		})
+	}
+}
+
+func TestPlainInterrupt(t *testing.T) {
+	t.Parallel()
+	for _, in := range []string{"", "sleep\n"} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), "REPL_TOY=1", "GORACE=atexit_sleep_ms=0")
+		cmd.Stdin = r
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		w.WriteString("ready\n" + in)
+		ready := bufio.NewReader(out)
+		for range strings.Count("ready\n"+in, "\n") {
+			if _, err := ready.ReadString('\n'); err != nil {
+				t.Fatal(err)
+			}
+		}
+		cmd.Process.Signal(os.Interrupt)
+		cmd.Wait()
+		if got := cmd.ProcessState.ExitCode(); got != 130 {
+			t.Errorf("SIGINT after %q: status %d, want 130", in, got)
+		}
+		r.Close()
+		w.Close()
 	}
 }

@@ -110,11 +110,12 @@ const (
 )
 
 // Run reads chunks and has ev run them until the input ends, and returns the exit status: 0 for
-// Ctrl-D, 130 for Ctrl-C twice at an empty prompt, 143 and 129 after SIGTERM and SIGHUP, or what an
+// Ctrl-D, 130 for Ctrl-C twice at an empty prompt, and once where there are no prompts, 143 and 129 after SIGTERM and SIGHUP, or what an
 // Exiter says.
 //
 // Run handles SIGINT, SIGTERM and SIGHUP itself while it runs, so ctx must not be one that SIGINT
-// ends. When ctx ends, Run returns as if the input had ended.
+// ends. When ctx ends, Run returns the status of the cause where that is an Exiter, and else as if the
+// input had ended.
 func Run(ctx context.Context, ev Evaluator, o Options) int {
 	if o.Name == "" {
 		o.Name = "npulua"
@@ -208,6 +209,8 @@ func (l *loop) run(ctx context.Context) int {
 		case err == nil:
 		case errors.As(err, &exit):
 			return exit.ExitStatus()
+		case errors.Is(err, ErrInterrupt) && !l.lines.Interactive():
+			return statusInterrupted
 		case errors.Is(err, ErrInterrupt) && chunk == "" && interrupts > 0 && time.Since(l.stopped) >= haste:
 			return statusInterrupted
 		case errors.Is(err, ErrInterrupt), errors.Is(err, ErrDropped):
@@ -315,6 +318,9 @@ func (l *loop) eval(ctx context.Context, chunk string) (status int, done bool) {
 		text = sgrError + strings.ReplaceAll(text, "\n", sgrReset+"\n"+sgrError) + sgrReset
 	}
 	fmt.Fprintln(l.o.Err, text)
+	if interrupts > 0 && !l.lines.Interactive() {
+		return statusInterrupted, true
+	}
 	return 0, false
 }
 

@@ -50,7 +50,7 @@ func (t *Terminal) searchKey(key rune) (act edit, done bool) {
 		return s.find(-1, true), true
 	case key == keyRedraw:
 		return stay, true
-	case key == ctrlG || key == keyInterrupt: // as it was
+	case key == ctrlG: // as it was
 		t.searching = nil
 		return func(*Terminal, []rune, int) ([]rune, int) { return s.text, s.pos }, true
 	}

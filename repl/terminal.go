@@ -242,43 +242,37 @@ func (t *Terminal) Read(ctx context.Context, prompt string) (string, error) {
 // nextKey waits until readline is done with the key before and a Read takes keys, and returns the
 // next one. It returns false after Close.
 func (t *Terminal) nextKey() (rune, bool) {
-	for {
-		t.mu.Lock()
-		for (t.busy || !t.active) && !t.closed {
-			t.change.Wait()
-		}
-		closed, ctx := t.closed, t.ctx
-		t.mu.Unlock()
-		if closed {
-			return 0, false
-		}
-		var key rune
-		if ctx.Err() != nil {
-			key = keyInterrupt
-		} else {
-			t.keys.ended = func() bool { return ctx.Err() != nil }
-			key = t.keys.next()
-		}
-		if key == ctrlZ {
-			t.suspend()
-			key = keyRedraw
-		}
-		t.mu.Lock()
-		if t.closed {
-			t.mu.Unlock()
-			return 0, false
-		}
-		switch {
-		case ctx.Err() != nil:
-			t.end, key = context.Cause(ctx), keyInterrupt
-		case key == keyGone:
-			t.end, key = signalled{syscall.SIGHUP}, keyInterrupt
-		}
-		t.text = t.keys.text
-		t.busy = true
-		t.mu.Unlock()
-		return key, true
+	t.mu.Lock()
+	for (t.busy || !t.active) && !t.closed {
+		t.change.Wait()
 	}
+	closed, ctx := t.closed, t.ctx
+	t.mu.Unlock()
+	if closed {
+		return 0, false
+	}
+	key := keyInterrupt
+	if ctx.Err() == nil {
+		t.keys.ended = func() bool { return ctx.Err() != nil }
+		key = t.keys.next()
+	}
+	if key == ctrlZ {
+		t.suspend()
+		key = keyRedraw
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.closed:
+		return 0, false
+	case ctx.Err() != nil:
+		t.end, key = context.Cause(ctx), keyInterrupt
+	case key == keyGone:
+		t.end, key = signalled{syscall.SIGHUP}, keyInterrupt
+	}
+	t.text = t.keys.text
+	t.busy = true
+	return key, true
 }
 
 // suspend stops the process as Ctrl-Z does, and goes on when the shell continues it. readline's own
@@ -333,7 +327,8 @@ func (t *Terminal) filter(key rune) (rune, bool) {
 	if t.end != nil {
 		return t.leave(readline.CharInterrupt)
 	}
-	if t.searching != nil {
+	searched := t.searching != nil
+	if searched {
 		act, done := t.searchKey(key)
 		if done {
 			t.act = act
@@ -346,6 +341,9 @@ func (t *Terminal) filter(key rune) (rune, bool) {
 	switch {
 	case key == keyInterrupt:
 		t.end = ErrInterrupt
+		if searched {
+			t.end = ErrDropped
+		}
 		return t.leave(readline.CharInterrupt)
 	case key == keyEnd && len(t.line) == 0:
 		t.end = io.EOF

@@ -157,10 +157,17 @@ func (k *keys) next() rune {
 	return k.run(b)
 }
 
-// pasted reports whether a tab is part of pasted text: text follows it at once.
+// pasted reports whether a tab is part of pasted text: text follows it at once, or a newline and
+// more. A tab and then Enter alone may well be two keys.
 func (k *keys) pasted() bool {
 	b, ok := k.peek(tabWait)
-	return ok && (b >= 0x20 && b != 0x7f || b == '\r' || b == '\n')
+	if !ok || b != '\r' && b != '\n' {
+		return ok && b >= 0x20 && b != 0x7f
+	}
+	k.buf = k.buf[1:]
+	_, ok = k.peek(tabWait)
+	k.buf = append([]byte{b}, k.buf...)
+	return ok
 }
 
 // run collects the characters that are there already, b first.

@@ -2,6 +2,7 @@ package repl
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -472,7 +473,10 @@ func TestTerminalCompletion(t *testing.T) {
 	s.prompted("")
 	s.send("on\t")
 	s.prompted("only_one")
-	s.send("\x15x + pri\t")
+	s.send("\x15on\t\r") // keys, however fast
+	s.see(`ran "only_one"`)
+	s.prompted("")
+	s.send("x + pri\t")
 	s.prompted("x + print")
 	s.see("print    printer")
 	s.send("\t\t")
@@ -552,9 +556,9 @@ func TestTerminalTypedAhead(t *testing.T) {
 	t.Parallel()
 	s := start(t, normal)
 	s.prompted("")
-	s.send("a = 1\rshow a\rb\tc\rinput\rfor the chunk\rlast\r")
+	s.send("a = 1\rshow a\ron\t\rb\tc\rinput\rfor the chunk\rlast\r")
 	s.see(`ran "last"`)
-	for _, want := range []string{`a is "1"`, `ran "b\tc"`, `input "for the chunk\n"`} {
+	for _, want := range []string{`a is "1"`, `ran "on\t"`, `ran "b\tc"`, `input "for the chunk\n"`} {
 		s.see(want)
 	}
 	s.prompted("")
@@ -805,7 +809,9 @@ func TestPlainInterrupt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cmd := exec.Command(os.Args[0])
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, os.Args[0])
 		cmd.Env = append(os.Environ(), "REPL_TOY=1", "GORACE=atexit_sleep_ms=0")
 		cmd.Stdin = r
 		out, err := cmd.StdoutPipe()

@@ -299,12 +299,12 @@ func (l *loop) eval(ctx context.Context, chunk string) (status int, done bool) {
 	}, &interrupts)
 	var exit Exiter
 	switch {
-	case err == nil:
-		return 0, false
 	case errors.As(err, &exit):
 		return exit.ExitStatus(), true
-	case errors.Is(err, errStuck):
+	case errors.Is(err, errStuck), interrupts > 0 && !l.lines.Interactive():
 		return statusInterrupted, true
+	case err == nil:
+		return 0, false
 	}
 	l.failed = true
 	text := l.ev.FormatError(err)
@@ -318,9 +318,6 @@ func (l *loop) eval(ctx context.Context, chunk string) (status int, done bool) {
 		text = sgrError + strings.ReplaceAll(text, "\n", sgrReset+"\n"+sgrError) + sgrReset
 	}
 	fmt.Fprintln(l.o.Err, text)
-	if interrupts > 0 && !l.lines.Interactive() {
-		return statusInterrupted, true
-	}
 	return 0, false
 }
 

@@ -575,6 +575,8 @@ func TestTerminalHistory(t *testing.T) {
 	s.prompted("")
 	s.send("\x12\x03") // Ctrl-R on an empty history, then Ctrl-C
 	s.wait("a fresh prompt", func(m *model) bool { return m.current() == "npu0/ctx2>" && strings.Contains(m.text(), "to leave") })
+	s.send("\x03") // the first at an empty prompt
+	s.wait("another", func(m *model) bool { return m.current() == "npu0/ctx2>" && strings.Count(m.text(), "^C") == 2 })
 	s.send("\x12\x12\x13zz\x7f")
 	s.see("(no entry has `z')")
 	s.send("\r")
@@ -683,7 +685,9 @@ func TestTerminalResize(t *testing.T) {
 	text := strings.TrimSpace(strings.Repeat("word ", 31))
 	s.send(text)
 	s.wait("the line", func(m *model) bool { return strings.HasSuffix(m.current(), "word") && m.y > 2 })
-	for _, size := range [][2]int{{100, 30}, {60, 10}, {100, 10}, {20, 5}, {1, 1}, {3, 2}, {80, 24}} {
+	s.resize(100, 30) // and no key
+	s.wait("the line broken anew", func(m *model) bool { return line(m.cells[3]) == ("npu0/ctx2> " + text)[:100] })
+	for _, size := range [][2]int{{60, 10}, {100, 10}, {20, 5}, {1, 1}, {3, 2}, {80, 24}} {
 		s.resize(size[0], size[1])
 		s.send("\x01\x05") // and it is still alive
 	}
@@ -696,6 +700,27 @@ func TestTerminalResize(t *testing.T) {
 		return strings.Contains(m.text(), ran(text+"!"))
 	})
 	s.prompted("")
+	s.send("\x04")
+	s.ends(0)
+}
+
+// An entry higher than the screen shows the part with the cursor, and all of it once it is run.
+func TestTerminalTall(t *testing.T) {
+	t.Parallel()
+	s := start(t, world{cols: 20, rows: 5})
+	s.wait("a prompt", func(m *model) bool { return m.paste })
+	s.send("\x1b[200~" + paste(12) + "\x1b[201~")
+	s.wait("its end", func(m *model) bool { return m.current() == "> end" })
+	s.send(strings.Repeat("\x1b[A", 11) + "!")
+	s.wait("its start", func(m *model) bool { return m.y == 0 && m.current() == "> for! i=1,2 do" })
+	s.send(strings.Repeat("\x1b[B", 6))
+	s.wait("its middle", func(m *model) bool { return m.y == 4 && strings.Contains(m.current(), "x005") })
+	s.send("\r")
+	s.see("ran(")
+	s.wait("a prompt", func(m *model) bool { return m.paste })
+	if n := s.count("x005"); n != 1 || s.count("for! i") != 1 {
+		t.Errorf("the entry does not stand once in what was shown: %d", n)
+	}
 	s.send("\x04")
 	s.ends(0)
 }

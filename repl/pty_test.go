@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -860,5 +861,34 @@ func TestPlainInterrupt(t *testing.T) {
 		}
 		r.Close()
 		w.Close()
+	}
+}
+
+// Any keys in any order leave a loop that works.
+func TestTerminalStorm(t *testing.T) {
+	t.Parallel()
+	keys := []string{"a", "中", "🙂", "e\u0301", " ", "do ", "end ", "many", "(", ")", "\t", "\t\t", "\x1b[Z", "\r", "\x1b\r", "\x01", "\x02", "\x05", "\x06",
+		"\x07", "\x08", "\x0b", "\x0c", "\x0e", "\x10", "\x12", "\x13", "\x14", "\x15", "\x17", "\x19", "\x7f", "\x00", "\x1b[A", "\x1b[B", "\x1b[C", "\x1b[D",
+		"\x1b[H", "\x1b[F", "\x1b[3~", "\x1bb", "\x1bf", "\x1bd", "\x1b\x7f", "\x1b[200~one\n\ttwo\x1b[201~", "\x1b[1;5C", "\x1b[1;5D", "\xff", "\x1b[999;999R"}
+	for seed, size := range [][2]int{{80, 24}, {9, 3}, {1, 1}} {
+		t.Run(fmt.Sprint(size), func(t *testing.T) {
+			t.Parallel()
+			s := start(t, world{cols: size[0], rows: size[1]})
+			s.wait("a prompt", func(m *model) bool { return m.paste })
+			r := rand.New(rand.NewPCG(uint64(seed), 5))
+			for range 40 {
+				var b strings.Builder
+				for range 1 + r.IntN(30) {
+					b.WriteString(keys[r.IntN(len(keys))])
+				}
+				s.send(b.String())
+			}
+			s.send("x\x03")
+			s.wait("the hint", func(m *model) bool {
+				return strings.Contains(strings.Join(strings.Fields(m.text()), ""), "(toleave:")
+			})
+			s.send("quiet\r.quit\r")
+			s.ends(0)
+		})
 	}
 }

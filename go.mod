@@ -3,6 +3,9 @@ module npulua
 go 1.26.0
 
 require (
+	github.com/chzyer/readline v1.5.1
+	github.com/creack/pty v1.1.24
+	github.com/mattn/go-runewidth v0.0.16
 	github.com/spf13/pflag v1.1.0
 	github.com/x448/float16 v0.8.4
 	github.com/yuin/gopher-lua v1.1.2
@@ -10,6 +13,8 @@ require (
 	golang.org/x/term v0.48.0
 	gonum.org/v1/gonum v0.17.0
 )
+
+require github.com/rivo/uniseg v0.2.0 // indirect
 
 require (
 	github.com/rogpeppe/go-internal v1.16.0

@@ -72,30 +72,6 @@ func (s *Session) lines(d driver.Driver, states []*streamState, line func(*strea
 	return lines
 }
 
-// Streams is one line for every open stream, by device, context and number: how many commands it has left
-// and what it is at, or that it is idle. ErrNotSupported where the backend does not tell.
-func (s *Session) Streams(t *Thread) ([]string, error) {
-	insp := s.inspector()
-	if err := need(s, insp, "tell what streams do"); err != nil {
-		return nil, err
-	}
-	var lines []string
-	err := t.call(0, func(d driver.Driver) error {
-		lines = s.lines(d, s.streams(), func(st *streamState) string {
-			if line := s.progressLine(insp, st); line != "" {
-				return line
-			}
-			p, err := insp.Progress(st.h)
-			if err != nil {
-				return ""
-			}
-			return fmt.Sprintf("%s: idle, %d %s done", st.name, p.Over, plural(int(p.Over), "command", "commands"))
-		})
-		return nil
-	})
-	return lines, err
-}
-
 // progressLine says how far st is and what it is at; "" where it has no work left. On the executor's
 // thread, with the context of st current.
 func (s *Session) progressLine(insp driver.Inspector, st *streamState) string {

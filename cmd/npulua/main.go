@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"sync"
 	"syscall"
 	"time"
 
@@ -79,41 +80,64 @@ type source struct{ name, code string }
 
 // execute runs -e and -l, then the script. embedded, where set, takes the place of a file.
 func (p *program) execute(o *options, embedded *source) int {
-	script := ""
+	script, interactive := "", o.interactive
 	switch {
 	case embedded != nil:
 		script = embedded.name
 	case len(o.args) > 0:
 		script, o.args = o.args[0], o.args[1:]
+	case interactive:
 	case len(o.chunks) == 0 && !o.version:
-		if isTerminal(p.stdin) {
-			return p.usage(errors.New("there is no interactive mode yet: give a script, -e CODE, or - for standard input"))
+		if interactive = isTerminal(p.stdin); !interactive {
+			script = "-"
 		}
-		script = "-"
 	}
 
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	stop := watchSignals(ctx, cancel, p.stderr)
+	stop := sync.OnceFunc(watchSignals(ctx, cancel, p.stderr))
 	defer stop()
 	if o.timeout > 0 {
 		timer := time.AfterFunc(o.timeout, func() { p.interrupt(cancel, errTimeout, exitTimeout) })
-		defer timer.Stop()
+		unwatch := stop
+		stop = func() { timer.Stop(); unwatch() }
+		defer stop()
 	}
 
 	var in *luabind.Interp
-	in, err := luabind.Open(ctx, luabind.Options{
-		Session: o.session, Script: script, Args: o.args, Samples: scripts.Data(),
-		Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr, StdinTerminal: isTerminal(p.stdin), StdoutTerminal: isTerminal(p.stdout),
-		Exit: func(code int) { os.Exit(p.finish(ctx, in, o, nil, code)) },
-	})
-	if err != nil {
+	open := func() (*luabind.Interp, error) {
+		m, err := luabind.Open(ctx, luabind.Options{
+			Session: o.session, Script: script, Args: o.args, Samples: scripts.Data(), Interactive: interactive,
+			Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr, StdinTerminal: isTerminal(p.stdin), StdoutTerminal: isTerminal(p.stdout),
+			Exit: func(code int) { os.Exit(p.finish(ctx, in, o, nil, code)) },
+		})
+		if err == nil {
+			in = m
+		}
+		return m, err
+	}
+	if _, err := open(); err != nil {
 		return p.cannotOpen(err)
 	}
 	if notice := in.Session().Info().Notice; notice != "" {
 		fmt.Fprintf(p.stderr, "npulua: %s\n", notice)
 	}
-	if err = p.runChunks(in, o, script, embedded); err == nil {
+	err := p.runChunks(in, o, script, embedded)
+	if interactive && ctx.Err() == nil {
+		if err != nil {
+			fmt.Fprintf(p.stderr, "npulua: %s\n", in.FormatError(err))
+		}
+		stop() // signals are for the loop now, and a timeout is for the script
+		status := p.interact(ctx, in, open)
+		if status >= exitHangup {
+			_ = in.Close(true) // people do not want to wait for what is left
+			return status
+		}
+		stop = watchSignals(ctx, cancel, p.stderr)
+		defer stop()
+		return p.finish(ctx, in, o, nil, status)
+	}
+	if err == nil {
 		err = in.Finish()
 	}
 	return p.finish(ctx, in, o, err, exitStatus(ctx, err))

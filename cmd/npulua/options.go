@@ -22,6 +22,8 @@ type options struct {
 	timeout time.Duration // 0: none
 	version bool
 	help    bool
+
+	interactive bool
 }
 
 // chunk is code to run, or a module to load, before the script.
@@ -90,6 +92,7 @@ func newFlags(o *options) *pflag.FlagSet {
 	fs.Usage = func() {}
 	fs.VarP(chunkFlag{o, false}, "execute", "e", "run CODE before the script, or instead of one")
 	fs.VarP(chunkFlag{o, true}, "require", "l", "load MODULE before the script")
+	fs.BoolVarP(&o.interactive, "interactive", "i", false, "read chunks after the script; without a script a terminal does so anyway")
 	fs.BoolVarP(&o.version, "version", "v", false, "show the version")
 	fs.BoolVarP(&o.help, "help", "h", false, "show this text")
 	o.session.Backend = "auto"
@@ -160,9 +163,6 @@ func flagError(fs *pflag.FlagSet, err error) error {
 	if errors.As(err, &bad) {
 		return fmt.Errorf("--%s: %w", bad.GetFlag().Name, bad.Unwrap())
 	}
-	if strings.Contains(err.Error(), "'i' in -i") {
-		return errors.New("there is no interactive mode yet (-i)")
-	}
 	name, ok := strings.CutPrefix(err.Error(), "unknown flag: --")
 	if !ok {
 		return err
@@ -178,7 +178,7 @@ func helpText() string {
 	for _, c := range commands {
 		fmt.Fprintf(&b, "  npulua %s\n", c.usage)
 	}
-	b.WriteString("\nWithout a script the program is read from standard input; - does so by name.\n\nOptions:\n")
+	b.WriteString("\nWithout a script a terminal gives an interactive session; else the program is read from standard input,\nas - does by name.\n\nOptions:\n")
 	const choice = "[=true|false]" // nobody writes it
 	b.WriteString(strings.ReplaceAll(newFlags(new(options)).FlagUsagesWrapped(100), choice, strings.Repeat(" ", len(choice))))
 	b.WriteString("\nExit status: 0 success, 1 error, 2 usage, 70 defect of npulua, 124 timeout, 129 hangup,\n130 interrupted, 141 nobody reads standard output, 143 terminated, or what os.exit says.\n")

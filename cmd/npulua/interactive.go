@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"npulua/luabind"
+	"npulua/npu"
+	"npulua/repl"
+)
+
+// interactive is what the loop of package repl works with: the machine of the moment, and the commands that
+// begin with a dot.
+type interactive struct {
+	*luabind.Evaluator
+	p    *program
+	in   *luabind.Interp
+	open func() (*luabind.Interp, error) // makes another machine, for .reset
+	out  io.Writer
+
+	chunks []string      // that ran without an error, for .save and .edit
+	last   time.Duration // virtual time when the last chunk began
+	traces bool          // .trace on: the timeline is shown after each chunk
+}
+
+// exit ends the loop with a status.
+type exit struct{ status int }
+
+func (e exit) Error() string   { return fmt.Sprintf("exit %d", e.status) }
+func (e exit) ExitStatus() int { return e.status }
+
+// interact reads chunks from the terminal until people leave, and returns the exit status. open makes the
+// machine that takes the place of in at .reset.
+func (p *program) interact(ctx context.Context, in *luabind.Interp, open func() (*luabind.Interp, error)) int {
+	s := &interactive{p: p, open: open, out: p.stdout}
+	s.use(in)
+	opts := repl.Options{Name: "npulua", Banner: banner(in.Session().Info()), Err: p.stderr}
+	opts.In, _ = p.stdin.(*os.File)
+	opts.Out, _ = p.stdout.(*os.File)
+	return repl.Run(ctx, s, opts)
+}
+
+// use makes in the machine of the loop.
+func (s *interactive) use(in *luabind.Interp) {
+	s.in, s.Evaluator = in, in.NewEvaluator()
+	s.Width = s.width()
+}
+
+// width is how many columns there are.
+func (s *interactive) width() int {
+	if f, ok := s.p.stdout.(*os.File); ok {
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
+			return w
+		}
+	}
+	return 80
+}
+
+func banner(info npu.Info) string {
+	what := info.Detail
+	if what == "" {
+		what = "backend " + info.Name
+	}
+	return fmt.Sprintf("npulua %s, Lua 5.1, %s/%s: %s\n", npu.Version, runtime.GOOS, runtime.GOARCH, what) +
+		"Type help() for functions and kernels, .help for commands, npu.devices() to see what there is; Ctrl-D leaves."
+}
+
+// Eval implements repl.Evaluator.
+func (s *interactive) Eval(ctx context.Context, chunk string) error {
+	return s.run(func() error { return s.Evaluator.Eval(ctx, chunk) }, chunk)
+}
+
+// run calls eval, which runs a chunk. Where it succeeds, chunk is what .save and .edit know of it.
+func (s *interactive) run(eval func() error, chunk string) error {
+	s.Width, s.last = s.width(), s.Now()
+	err := eval()
+	if code, ok := s.in.WorkerExit(); ok {
+		return exit{code}
+	}
+	if err == nil {
+		s.chunks = append(s.chunks, chunk)
+	}
+	for _, text := range s.Notices() {
+		fmt.Fprintln(s.p.stderr, text)
+	}
+	if s.traces {
+		s.showTrace()
+	}
+	return err
+}
+
+// Waiting implements repl.Waiter.
+func (s *interactive) Waiting() string {
+	return strings.Join(append(s.in.Session().Waits(), s.Pending()...), "; ")
+}
+
+// Highlight implements repl.Evaluator.
+func (s *interactive) Highlight(text string) []repl.Span {
+	var spans []repl.Span
+	for _, x := range s.Evaluator.Highlight(text) {
+		spans = append(spans, repl.Span{Start: x.Start, End: x.End, Kind: kinds[x.Kind]})
+	}
+	return spans
+}
+
+var kinds = map[luabind.SpanKind]repl.Kind{
+	luabind.SpanKeyword: repl.Keyword, luabind.SpanString: repl.String, luabind.SpanNumber: repl.Number,
+	luabind.SpanComment: repl.Comment, luabind.SpanKnown: repl.Name, luabind.SpanUnknown: repl.Text,
+}

@@ -1,0 +1,294 @@
+//go:build linux
+
+package tests
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
+)
+
+// terminal is the binary in a pseudo terminal of 80 x 24.
+type terminal struct {
+	t      *testing.T
+	master *os.File
+	slave  *os.File
+	cmd    *exec.Cmd
+	before unix.Termios
+
+	mu      sync.Mutex
+	text    strings.Builder
+	changed chan struct{}
+}
+
+func openTerminal(t *testing.T, args ...string) *terminal {
+	t.Helper()
+	cmd := exec.Command(binary, args...)
+	cmd.Env = append(os.Environ(), "TERM=xterm", "NO_COLOR=1")
+	return startTerminal(t, cmd)
+}
+
+// startTerminal starts cmd in a terminal, with a history of its own.
+func startTerminal(t *testing.T, cmd *exec.Cmd) *terminal {
+	t.Helper()
+	master, slave, err := pty.Open()
+	if err != nil {
+		t.Skip("no pseudo terminals here: ", err)
+	}
+	s := &terminal{t: t, master: master, slave: slave, changed: make(chan struct{}, 1)}
+	if err := pty.Setsize(master, &pty.Winsize{Rows: 24, Cols: 80}); err != nil {
+		t.Fatal(err)
+	}
+	s.before = s.termios()
+	s.cmd = cmd
+	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = slave, slave, slave
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	s.cmd.Env = append(s.cmd.Env, "XDG_STATE_HOME="+t.TempDir())
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go s.read()
+	t.Cleanup(func() {
+		_ = s.cmd.Process.Kill() // where the test has failed
+		master.Close()
+		slave.Close()
+	})
+	return s
+}
+
+// read collects what the program writes, and answers what it asks the terminal.
+func (s *terminal) read() {
+	buf := make([]byte, 4096)
+	for {
+		n, err := s.master.Read(buf)
+		if err != nil {
+			return
+		}
+		if strings.Contains(string(buf[:n]), "\x1b[6n") {
+			_, _ = s.master.WriteString("\x1b[1;1R")
+		}
+		s.mu.Lock()
+		s.text.Write(buf[:n])
+		s.mu.Unlock()
+		select {
+		case s.changed <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (s *terminal) termios() unix.Termios {
+	s.t.Helper()
+	state, err := unix.IoctlGetTermios(int(s.slave.Fd()), unix.TCGETS)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return *state
+}
+
+var escapes = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]|\x1b[=>78]|\r|\a")
+
+// output is all that was written so far, without escape codes.
+func (s *terminal) output() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return escapes.ReplaceAllString(s.text.String(), "")
+}
+
+// see waits until text stands in what was written since the last call.
+func (s *terminal) see(text string) {
+	s.t.Helper()
+	s.upTo(text)
+}
+
+// upTo waits for text, and returns what was written since the last call, with text at its end.
+func (s *terminal) upTo(text string) string {
+	s.t.Helper()
+	for end := time.After(20 * time.Second); ; {
+		if before, rest, ok := strings.Cut(s.output(), text); ok {
+			s.mu.Lock()
+			s.text.Reset()
+			s.text.WriteString(rest)
+			s.mu.Unlock()
+			return before + text
+		}
+		select {
+		case <-s.changed:
+		case <-end:
+			s.t.Fatalf("%q does not come; got %q", text, s.output())
+		}
+	}
+}
+
+// rest waits until nothing has been written for a while: the prompt is drawn, and the terminal is the editor's.
+func (s *terminal) rest() {
+	for {
+		select {
+		case <-s.changed:
+		case <-time.After(300 * time.Millisecond):
+			return
+		}
+	}
+}
+
+func (s *terminal) send(text string) {
+	s.t.Helper()
+	if _, err := s.master.WriteString(text); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// ends waits for the end, and checks its status and that the terminal is as it was.
+func (s *terminal) ends(status int) {
+	s.t.Helper()
+	done := make(chan struct{})
+	go func() { _ = s.cmd.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(20 * time.Second):
+		s.t.Fatalf("it does not end; got %q", s.output())
+	}
+	if got := s.cmd.ProcessState.ExitCode(); got != status {
+		s.t.Errorf("exit status %d, want %d; got %q", got, status, s.output())
+	}
+	if got := s.termios(); got != s.before {
+		s.t.Errorf("the terminal is left as %+v, it was %+v", got, s.before)
+	}
+}
+
+// A newcomer finds help, devices, a kernel, a timeline and the way out.
+func TestInteractiveTour(t *testing.T) {
+	s := openTerminal(t, "--sim", "910b:2")
+	s.see("npulua ")
+	s.see("simulated Ascend910B3, 2 device(s)")
+	s.see("help()")
+	s.see(".help")
+	s.see("npu.devices()")
+	s.see("npu> ")
+	s.send(".help\n")
+	s.see(".trace on|off|show")
+	s.see("npu> ")
+	s.send("npu.devices()\n")
+	s.see("| 1   | Ascend910B3 |")
+	s.see("npu> ")
+	s.send("dev = npu.device(1)\n")
+	s.see("npu1> ")
+	s.send("s = dev:create_context():create_stream()\n")
+	s.see("npu1/ctx1> ")
+	s.send("x = npu.current_context():alloc(\"float32\", 1024)\n")
+	s.see("npu1/ctx1> ")
+	s.send("s:fill(x, 2) s:launch(npu.kernel \"scale\", 1, x, x, 1.5, x.count) s:synchronize() return x:download():sum()\n")
+	s.see("3072\n")
+	s.see("npu1/ctx1> ")
+	s.send(".trace show\n")
+	s.see("npu1/ctx1 stream 1 |")
+	s.see("npu1/ctx1> ")
+	s.send("help(s.launch)\n")
+	s.see("stream:launch(kernel, block_dim, ...)")
+	s.see("npu1/ctx1> ")
+	s.send("\x04")
+	s.ends(0)
+}
+
+// Ctrl-C ends what runs, whatever that is, and variables stay; while a chunk runs the terminal is in its
+// normal mode.
+func TestInteractiveInterrupt(t *testing.T) {
+	s := openTerminal(t, "--backend=sim", "--clock=wall")
+	s.see("npu> ")
+	s.send("kept = 42\n")
+	s.see("npu> ")
+	for _, chunk := range []string{
+		"print 'runs' while true do end",
+		"print 'runs' npu.sleep(1000)",
+		"print 'runs' local s = npu.device(0).context:create_stream() s:launch(npu.kernel 'spin', 1, 1000) s:synchronize(1000)",
+		"print 'runs' npu.spawn(npu.sleep, 1000):join()",
+		"print 'runs' os.execute 'sleep 1000'",
+		"print 'runs' while true do pcall(npu.sleep, 1000) end",
+	} {
+		s.send(chunk + "\n")
+		s.see("runs\n")
+		if got := s.termios(); got.Lflag != s.before.Lflag {
+			t.Errorf("while %s the terminal has flags %#x, want %#x", chunk, got.Lflag, s.before.Lflag)
+		}
+		s.send("\x03")
+		s.see("interrupted")
+		s.see("> ")
+	}
+	s.send("kept\n")
+	s.see("42\n")
+	s.see("> ")
+	s.send("half typed\x03")
+	s.see("Ctrl-D")
+	s.see("> ")
+	s.rest()
+	s.send("\x03")
+	s.rest()
+	s.send("\x03")
+	s.ends(130)
+}
+
+// A long wait says what it is for.
+func TestInteractiveWait(t *testing.T) {
+	s := openTerminal(t, "--backend=sim", "--clock=wall")
+	s.see("npu> ")
+	s.send("s = npu.device(0).context:create_stream() s:launch(npu.kernel 'spin', 1, 100) s:synchronize()\n")
+	s.see("stream(1, context 0, device 0)")
+	s.send("\x03")
+	s.see("interrupted")
+	s.see("> ")
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	s.ends(143)
+}
+
+func TestInteractiveWaysOut(t *testing.T) {
+	for _, row := range []struct {
+		chunk  string
+		status int
+	}{
+		{"os.exit(3)", 3},
+		{".quit", 0},
+		{"npu.spawn(function() os.exit(4) end):join()", 4},
+		{"npu.worker(function() os.exit(5) end):join()", 5},
+	} {
+		t.Run(row.chunk, func(t *testing.T) {
+			s := openTerminal(t, "--backend=sim")
+			s.see("npu> ")
+			s.send(row.chunk + "\n")
+			s.ends(row.status)
+		})
+	}
+}
+
+// What was typed is there in the next session, and .edit begins with it.
+func TestInteractiveEdit(t *testing.T) {
+	editor := filepath.Join(t.TempDir(), "editor")
+	if err := os.WriteFile(editor, []byte("#!/bin/sh\nsed -i s/6/7/ \"$1\"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("VISUAL", editor)
+	s := openTerminal(t, "--backend=sim")
+	s.see("npu> ")
+	s.send("6 * 6\n")
+	s.see("36\n")
+	s.see("npu> ")
+	s.send(".edit\n")
+	s.see("42\n")
+	s.see("npu> ")
+	s.send(fmt.Sprintf("%s\n", ".nonsense"))
+	s.see("no command \".nonsense\"")
+	s.see("npu> ")
+	s.send("\x04")
+	s.ends(0)
+}

@@ -573,8 +573,11 @@ func TestTerminalTypedAhead(t *testing.T) {
 	s.prompted("")
 	s.send("\x1b[200~never ended")
 	s.prompted("never ended")
-	s.send("\x03\x04")
-	s.ends(0)
+	s.send("\x1b[200~nor this")
+	s.send("\x03") // at once, though the paste has no end
+	s.see("to leave")
+	s.cmd.Process.Signal(syscall.SIGTERM)
+	s.ends(143)
 }
 
 func TestTerminalHistory(t *testing.T) {

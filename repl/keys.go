@@ -291,6 +291,10 @@ func (k *keys) paste() rune {
 		if err != nil || got == timedOut {
 			break
 		}
+		if n := len(k.buf); k.buf[n-1] == 3 && !k.src.pending() { // Ctrl-C: the end was lost
+			k.buf = nil
+			return keyInterrupt
+		}
 	}
 	s := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(text))
 	k.text = strings.TrimRight(clean(undouble(s)), "\n")

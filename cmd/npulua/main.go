@@ -129,18 +129,27 @@ func (p *program) execute(o *options, embedded *source) int {
 		}
 		stop() // signals are for the loop now, and a timeout is for the script
 		status := p.interact(ctx, in, open)
-		if status >= exitHangup {
-			_ = in.Close(true) // people do not want to wait for what is left
-			return status
-		}
-		stop = watchSignals(ctx, cancel, p.stderr)
-		defer stop()
-		return p.finish(ctx, in, o, nil, status)
+		return p.leave(ctx, cancel, in, o, status)
 	}
 	if err == nil {
 		err = in.Finish()
 	}
 	return p.finish(ctx, in, o, err, exitStatus(ctx, err))
+}
+
+// leave ends an interactive session: without waiting, after a signal or where work is left that may take
+// long.
+func (p *program) leave(ctx context.Context, cancel context.CancelCauseFunc, in *luabind.Interp, o *options, status int) int {
+	pending := in.Session().Pending()
+	if status < exitHangup && len(pending) == 0 {
+		defer watchSignals(ctx, cancel, p.stderr)()
+		return p.finish(ctx, in, o, nil, status)
+	}
+	for _, line := range pending {
+		fmt.Fprintf(p.stderr, "npulua: dropped: %s\n", line)
+	}
+	_ = in.Close(true)
+	return status
 }
 
 // cannotOpen reports why there is no session: an option that cannot be meant, or the backend.

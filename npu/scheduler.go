@@ -130,17 +130,21 @@ func (s *Scheduler) Alone() bool { return len(s.live) == 0 }
 // takes none.
 const patience = 1000
 
+// passing is how many turns count at once then, so that the executor, which spins before it parks, does not
+// take the CPU that another worker could have.
+const passing = 200
+
 // Turn lets other tasks run that are ready, after a while in which the running one has not waited. That
 // while counts as cost of a virtual time where tasks wait for the backend. The caller is the running task.
 //
 // Virtual time waits for a scheduler that runs, but not for ever: where it has not waited for patience
-// calls, each one lets cost pass for other threads of the session that wait.
+// calls, the time that they have taken since passes for other threads of the session that wait.
 func (s *Scheduler) Turn(cost time.Duration) {
 	if s.c.Inside() {
 		return
 	}
-	if s.quiet++; s.quiet > patience && s.waits == 0 && s.s.threads.Load() > 1 {
-		_ = s.c.Pass(cost) // an error is for those who wait
+	if s.quiet++; s.quiet > patience && s.quiet%passing == 0 && s.waits == 0 && s.s.threads.Load() > 1 {
+		_ = s.c.Pass(passing * cost) // an error is for those who wait
 	}
 	if s.Alone() {
 		return

@@ -53,6 +53,7 @@ type Executor struct {
 	spin    int
 	callers atomic.Int64 // registered callers
 	idle    atomic.Int64 // those of them that wait for answers; for a moment it may be too small, never too large
+	targets atomic.Int64 // len(waiting), readable from anywhere
 	turns   atomic.Int64 // changes of idle and callers that the thread has to look at
 	starved atomic.Int64 // len(starving), readable without the lock
 
@@ -196,6 +197,7 @@ func (e *Executor) serve(r *request) {
 		r.caller.served++
 		e.begin(r.target)
 		e.waiting = append(e.waiting, r.target)
+		e.targets.Store(int64(len(e.waiting)))
 		return
 	}
 	c := r.caller

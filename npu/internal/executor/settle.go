@@ -27,7 +27,9 @@ func (e *Executor) settle() bool {
 		}
 	}
 	clear(e.waiting[len(kept):])
-	e.waiting = kept
+	if e.waiting = kept; e.targets.Load() != int64(len(kept)) {
+		e.targets.Store(int64(len(kept)))
+	}
 	e.posted = slices.DeleteFunc(e.posted, e.claim)
 	if len(e.settling) == 0 {
 		return false

@@ -282,6 +282,9 @@ func TestDocsExcerpts(t *testing.T) {
 	}
 }
 
+// prompt is what stands before what people type in a transcript of a session.
+var prompt = regexp.MustCompile(`(?m)^(npu[0-9a-z/]*> | *>> )`)
+
 // runExcerpt runs a command in a shell and returns what it prints, to both streams.
 func runExcerpt(t *testing.T, dir string, s step) string {
 	t.Helper()
@@ -298,6 +301,9 @@ func runExcerpt(t *testing.T, dir string, s step) string {
 	cmd.WaitDelay = 10 * time.Second
 	cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(binary)+string(os.PathListSeparator)+os.Getenv("PATH"),
 		"ASCEND_LAUNCH_BLOCKING=", "NPULUA_PATH=", "LUA_PATH=", "GORACE=atexit_sleep_ms=0")
+	if prompt.MatchString(s.output) {
+		return runSession(t, cmd, s.output)
+	}
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	_ = cmd.Run() // its status is shown where it matters: `; echo $?`

@@ -4,13 +4,9 @@ package tests
 
 import (
 	"os/exec"
-	"regexp"
 	"strings"
 	"testing"
 )
-
-// prompt is what stands before what people type in a transcript.
-var prompt = regexp.MustCompile(`(?m)^(npu[0-9a-z/]*> | *>> )`)
 
 // runSession types what a transcript shows into an interactive session, on a terminal without escape codes,
 // and returns the transcript as it is now: what the terminal shows, up to the last prompt.

@@ -141,14 +141,18 @@ func (s *session) wait(what string, ok func(m *model) bool) {
 	s.t.Fatalf("the screen never showed %s; cursor at %d,%d of\n%s\nraw: %q", what, s.m.x, s.m.y, s.m.text(), s.raw[max(0, len(s.raw)-800):])
 }
 
+// look asks ok about the screen as it is.
+func (s *session) look(ok func(m *model) bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock() // also where ok panics
+	return ok(s.m)
+}
+
 // within reports whether the screen is as ok wants it before d has passed.
 func (s *session) within(d time.Duration, ok func(m *model) bool) bool {
 	deadline := time.After(d)
 	for {
-		s.mu.Lock()
-		good := ok(s.m)
-		s.mu.Unlock()
-		if good {
+		if s.look(ok) {
 			return true
 		}
 		select {
@@ -463,7 +467,7 @@ func TestTerminalWide(t *testing.T) {
 	s.wait("the long line", func(m *model) bool { return strings.HasSuffix(m.current(), "🙂x") && m.y > 4 })
 	rows := s.count("\n")
 	s.send("\x01y")
-	s.wait("y at its start", func(m *model) bool { return m.current()[:13] == "npu0/ctx2> y中"[:13] && m.x == 12 })
+	s.wait("y at its start", func(m *model) bool { return strings.HasPrefix(m.current(), "npu0/ctx2> y中") && m.x == 12 })
 	s.send("\x05z\x01\x05\x01\x05")
 	s.wait("z at its end", func(m *model) bool { return strings.HasSuffix(m.current(), "xz") })
 	if n := s.count("\n"); n != rows {

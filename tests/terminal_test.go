@@ -102,6 +102,18 @@ func (s *terminal) output() string {
 	return escapes.ReplaceAllString(s.text.String(), "")
 }
 
+// take is the output up to text, if that stands in it; what comes after it is left.
+func (s *terminal) take(text string) (before string, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before, rest, ok := strings.Cut(escapes.ReplaceAllString(s.text.String(), ""), text)
+	if ok {
+		s.text.Reset()
+		s.text.WriteString(rest)
+	}
+	return before, ok
+}
+
 // see waits until text stands in what was written since the last call.
 func (s *terminal) see(text string) {
 	s.t.Helper()
@@ -112,11 +124,7 @@ func (s *terminal) see(text string) {
 func (s *terminal) upTo(text string) string {
 	s.t.Helper()
 	for end := time.After(20 * time.Second); ; {
-		if before, rest, ok := strings.Cut(s.output(), text); ok {
-			s.mu.Lock()
-			s.text.Reset()
-			s.text.WriteString(rest)
-			s.mu.Unlock()
+		if before, ok := s.take(text); ok {
 			return before + text
 		}
 		select {

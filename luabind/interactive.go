@@ -36,6 +36,14 @@ func (in *Interp) NewEvaluator() *Evaluator {
 	return &Evaluator{in: in, locals: make(map[string]int), told: make(map[*npu.Task]bool)}
 }
 
+// Defined reports whether there is a global of that name; no code of the script runs for it.
+func (e *Evaluator) Defined(name string) bool {
+	return e.globals().RawGetString(name) != lua.LNil
+}
+
+// Fit has tables and help fit a terminal of that many columns; 0: there is no limit.
+func (e *Evaluator) Fit(columns int) { e.in.columns = columns }
+
 // InterruptedError is what Eval returns where its context ended the chunk. It is a context.Canceled.
 type InterruptedError struct {
 	Trace string // where in the chunk, or ""
@@ -64,7 +72,7 @@ func (e *Evaluator) Eval(ctx context.Context, chunk string) (err error) {
 		}
 	}()
 	if topic, ok := helpQuery(chunk); ok {
-		return e.print(ctx, e.explain(topic))
+		return e.print(ctx, Wrap(e.explain(topic), e.in.columns))
 	}
 	e.chunks++
 	input := lua51.CompileInput(withoutEquals(chunk), fmt.Sprintf("input %d", e.chunks))

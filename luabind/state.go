@@ -68,7 +68,7 @@ func (e *Evaluator) Streams() string {
 	if len(rows) == 1 {
 		return "no streams"
 	}
-	return grid(rows)
+	return in.table(rows)
 }
 
 // commandText is a command and its place: "launch spin at input 3:1".
@@ -101,7 +101,7 @@ func (e *Evaluator) Memory() string {
 	}
 	text := "no device is in use"
 	if len(rows) > 1 {
-		text = grid(rows)
+		text = in.table(rows)
 	}
 	rows = [][]string{{"Buffers", "Elements", "Made at", "Number"}}
 	for _, l := range in.session.Leaks() {
@@ -110,7 +110,7 @@ func (e *Evaluator) Memory() string {
 		}
 	}
 	if len(rows) > 1 {
-		text += "\n" + grid(rows)
+		text += "\n" + in.table(rows)
 	}
 	return text
 }

@@ -9,7 +9,6 @@ import (
 	lua "github.com/yuin/gopher-lua"
 
 	"npulua/luabind/lua51"
-	"npulua/npu"
 )
 
 // Evaluator is the language side of an interactive session: it runs chunks one after the other in one
@@ -27,13 +26,13 @@ type Evaluator struct {
 	depth   int // of expression
 	topics  map[lua.LValue]string
 	classes map[string]classHelp
-	locals  map[string]int     // last chunk that declared such a local variable
-	told    map[*npu.Task]bool // by Notices
+	locals  map[string]int        // last chunk that declared such a local variable
+	told    map[fmt.Stringer]bool // tasks and workers, by Notices
 }
 
 // NewEvaluator makes an evaluator for in.
 func (in *Interp) NewEvaluator() *Evaluator {
-	return &Evaluator{in: in, locals: make(map[string]int), told: make(map[*npu.Task]bool)}
+	return &Evaluator{in: in, locals: make(map[string]int), told: make(map[fmt.Stringer]bool)}
 }
 
 // Defined reports whether there is a global of that name; no code of the script runs for it.

@@ -115,14 +115,20 @@ func (e *Evaluator) Memory() string {
 	return text
 }
 
-// Notices are what a person should be told before the next chunk, each once: tasks that have failed and that
-// nobody has joined.
+// Notices are what a person should be told before the next chunk, each once: tasks and workers that have failed
+// and that nobody has joined.
 func (e *Evaluator) Notices() []string {
 	var out []string
 	for _, t := range e.in.sched.Failures() {
 		if !e.told[t] {
 			e.told[t] = true
 			out = append(out, e.in.FormatError(&taskFailure{t, t.Err()}))
+		}
+	}
+	for _, err := range e.in.workerFailures() {
+		if f, ok := err.(*taskFailure); ok && !e.told[f.task] {
+			e.told[f.task] = true
+			out = append(out, e.in.FormatError(f))
 		}
 	}
 	return out

@@ -18,6 +18,9 @@ const maxRows = 32
 // minTimeline is the least number of columns that a timeline takes.
 const minTimeline = 30
 
+// EmptyTimeline is the Timeline of a time in which no stream did anything.
+const EmptyTimeline = "no stream has done anything"
+
 // Timeline draws what the streams of the session have done since a point in time of the backend's clock, as
 // npu.time tells it: a row for each stream that was busy, with a bar for each command, and an axis of time. It
 // takes width columns; 80 where that is 0. Text of one line says why there is nothing to draw.
@@ -91,7 +94,7 @@ func drawTimeline(streams []npu.StreamCommands, since, now time.Duration, width 
 		}
 	}
 	if len(rows) == 0 {
-		return "no stream has done anything"
+		return EmptyTimeline
 	}
 	slices.SortStableFunc(rows, func(a, b npu.StreamCommands) int {
 		return cmp.Or(a.Device-b.Device, a.Context-b.Context, a.Number-b.Number)

@@ -105,7 +105,9 @@ func (s *interactive) run(eval func() error, chunk string) error {
 		fmt.Fprintln(s.p.stderr, text)
 	}
 	if s.traces {
-		s.showTrace()
+		if text := s.Timeline(s.last, s.width()); text != luabind.EmptyTimeline {
+			_ = s.show(text)
+		}
 	}
 	return err
 }

@@ -16,7 +16,7 @@ import (
 const maxRows = 32
 
 // minTimeline is the least number of columns that a timeline takes.
-const minTimeline = 30
+const minTimeline = 20
 
 // EmptyTimeline is the Timeline of a time in which no stream did anything.
 const EmptyTimeline = "no stream has done anything"
@@ -48,7 +48,7 @@ var marks = []struct {
 }{
 	{"copy", "H2D", mark{'<', "copy to the device"}},
 	{"copy", "D2H", mark{'>', "copy to the host"}},
-	{"copy", "D2D", mark{'=', "copy between devices"}},
+	{"copy", "D2D", mark{'=', "copy among devices"}},
 	{"fill", "", mark{'F', "fill"}},
 	{"launch", "", mark{'K', "kernel"}},
 	{"callback", "", mark{'C', "callback"}},
@@ -206,7 +206,10 @@ func (t *timeline) note(m mark) {
 func (t *timeline) axis() string {
 	begin, end := "^ "+shortTime(t.first), "+"+shortTime(t.span)+" ^"
 	gap := t.columns - len(begin) - len(end)
-	if gap < 1 {
+	switch {
+	case len(begin) > t.columns:
+		return "^"
+	case gap < 1:
 		return begin
 	}
 	return begin + strings.Repeat(" ", gap) + end

@@ -112,11 +112,14 @@ func (s *terminal) see(text string) {
 func (s *terminal) upTo(text string) string {
 	s.t.Helper()
 	for end := time.After(20 * time.Second); ; {
-		if before, rest, ok := strings.Cut(s.output(), text); ok {
-			s.mu.Lock()
+		s.mu.Lock() // until the rest is kept: more may come at any time
+		before, rest, ok := strings.Cut(escapes.ReplaceAllString(s.text.String(), ""), text)
+		if ok {
 			s.text.Reset()
 			s.text.WriteString(rest)
-			s.mu.Unlock()
+		}
+		s.mu.Unlock()
+		if ok {
 			return before + text
 		}
 		select {
@@ -304,10 +307,9 @@ func TestInteractiveFits(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, chunk := range []string{"npu.devices()", ".devices", "help(npu.kernel)", "npu.worker?"} {
-			s.send(chunk + "\n\n")
-			s.see(chunk[1:])
-			text := s.upTo("npu> ")
-			fits(chunk, text, int(columns))
+			s.send(chunk + "\n'se' .. 'en'\n")
+			fits(chunk, s.upTo("\"seen\"\n"), int(columns))
+			s.see("npu> ")
 		}
 	}
 	s.send("\x04")

@@ -330,6 +330,7 @@ func (l *loop) eval(ctx context.Context, chunk string) (status int, done bool) {
 func (l *loop) during(ctx context.Context, f func(context.Context) error, interrupts *int) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	begun := time.Now()
 	done := make(chan error, 1)
 	go func() { done <- f(ctx) }()
 	var tick <-chan time.Time
@@ -351,6 +352,10 @@ func (l *loop) during(ctx context.Context, f func(context.Context) error, interr
 		select {
 		case err := <-done:
 			for interrupts != nil && ends == nil { // what came as the chunk ended is no answer to the next prompt
+				var wait time.Duration // a program that was read from hears of it before this loop does
+				if *interrupts == 0 && time.Since(begun) > 50*time.Millisecond {
+					wait = 20 * time.Millisecond
+				}
 				select {
 				case sig := <-l.signals:
 					if sig != os.Interrupt {
@@ -359,7 +364,7 @@ func (l *loop) during(ctx context.Context, f func(context.Context) error, interr
 						*interrupts++
 					}
 					continue
-				default:
+				case <-time.After(wait):
 				}
 				break
 			}

@@ -351,6 +351,7 @@ func TestInteractiveInterruptedProgram(t *testing.T) {
 	for range 3 {
 		s.send("print 'runs' p = io.popen('echo begun; exec sleep 1000') print(p:read()) print(p:read '*a')\n")
 		s.see("begun\n")
+		time.Sleep(100 * time.Millisecond) // as fast as people are
 		s.send("\x03")
 		if text := s.upTo("npu> "); strings.Contains(text, "to leave") {
 			t.Errorf("the next prompt was interrupted: %q", text)

@@ -179,6 +179,16 @@ func (e *Evaluator) completeString(list []token, own map[string]bool, pos int) (
 	return completePath(start, word)
 }
 
+// CompletePath is the names in the folder of path that begin as path ends; without a slash in it, those of the
+// working directory. They replace path[start:].
+func CompletePath(path string) (start int, names []string) {
+	if !strings.Contains(path, "/") {
+		_, names = completePath(0, "./"+path)
+		return 0, names
+	}
+	return completePath(0, path)
+}
+
 // completePath completes a string that holds a path.
 func completePath(start int, word string) (int, []string) {
 	slash := strings.LastIndexByte(word, '/')

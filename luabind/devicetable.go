@@ -52,7 +52,36 @@ func (p *printer) devices(ids []int) string {
 		}
 		rows = append(rows, []string{fmt.Sprint(id), info.Name, info.Family, cores, used + " / " + mebibytes(info.Memory), state})
 	}
-	return grid(rows)
+	if text := grid(rows); in.columns == 0 || strings.IndexByte(text, '\n') <= in.columns {
+		return text
+	}
+	for i, row := range rows { // the family is in the name, and the banner tells what is simulated
+		state, _, _ := strings.Cut(row[5], ",")
+		rows[i] = []string{row[0], row[1], row[3], row[4], state}
+	}
+	return in.table(rows)
+}
+
+// table is rows as a grid, and where that is wider than the terminal as a list of records.
+func (in *Interp) table(rows [][]string) string {
+	text := grid(rows)
+	if in.columns == 0 || strings.IndexByte(text, '\n') <= in.columns {
+		return text
+	}
+	head := rows[0]
+	widest := 0
+	for _, name := range head {
+		widest = max(widest, textWidth(name))
+	}
+	var records []string
+	for _, row := range rows[1:] {
+		var b strings.Builder
+		for i, cell := range row {
+			b.WriteString("\n" + head[i] + strings.Repeat(" ", widest-textWidth(head[i])+2) + cell)
+		}
+		records = append(records, b.String()[1:])
+	}
+	return strings.Join(records, "\n\n")
 }
 
 // openDevice is the device of that id that the machine holds; nil where it holds none.

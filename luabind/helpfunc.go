@@ -26,11 +26,45 @@ func (in *Interp) openHelp() {
 		if L.GetTop() > 0 {
 			text = e.explainValue(L.Get(1))
 		}
-		if err := in.std.Stdout.WriteContext(in.ctx, text+"\n"); err != nil {
+		if err := in.std.Stdout.WriteContext(in.ctx, Wrap(text, in.columns)+"\n"); err != nil {
 			lua51.Raise(L, "%s", err.Error())
 		}
 		return 0
 	}))
+}
+
+// Wrap is text whose lines have at most that many columns, broken between words; an example, which people
+// copy, stays a line. 0 columns: no limit.
+func Wrap(text string, columns int) string {
+	if columns == 0 {
+		return text
+	}
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
+		if textWidth(line) <= columns || strings.HasPrefix(line, "  Example:") {
+			continue
+		}
+		var b strings.Builder
+		at := len(indent)
+		b.WriteString(indent)
+		for j, word := range strings.Split(line[len(indent):], " ") {
+			w := textWidth(word)
+			switch {
+			case j == 0:
+			case at+1+w > columns && at > len(indent):
+				b.WriteString("\n" + indent)
+				at = len(indent)
+			default:
+				b.WriteByte(' ')
+				at++
+			}
+			b.WriteString(word)
+			at += w
+		}
+		lines[i] = b.String()
+	}
+	return strings.Join(lines, "\n")
 }
 
 func (e *Evaluator) explainNothing() string {
@@ -103,7 +137,11 @@ func (e *Evaluator) explainValue(v lua.LValue) string {
 		}
 		return e.explainTopic(string(x))
 	case lua.LNumber:
-		return e.explainTopic(lua51.NumberText(float64(x)))
+		number := lua51.NumberText(float64(x))
+		if text, ok := Help(number); ok {
+			return text
+		}
+		return number + " is a number, and no error code. help() lists the topics"
 	case *lua.LFunction:
 		if topic := e.topicOf(x); topic != "" {
 			return e.explainTopic(topic)

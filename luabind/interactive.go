@@ -9,7 +9,6 @@ import (
 	lua "github.com/yuin/gopher-lua"
 
 	"npulua/luabind/lua51"
-	"npulua/npu"
 )
 
 // Evaluator is the language side of an interactive session: it runs chunks one after the other in one
@@ -27,14 +26,22 @@ type Evaluator struct {
 	depth   int // of expression
 	topics  map[lua.LValue]string
 	classes map[string]classHelp
-	locals  map[string]int     // last chunk that declared such a local variable
-	told    map[*npu.Task]bool // by Notices
+	locals  map[string]int        // last chunk that declared such a local variable
+	told    map[fmt.Stringer]bool // tasks and workers, by Notices
 }
 
 // NewEvaluator makes an evaluator for in.
 func (in *Interp) NewEvaluator() *Evaluator {
-	return &Evaluator{in: in, locals: make(map[string]int), told: make(map[*npu.Task]bool)}
+	return &Evaluator{in: in, locals: make(map[string]int), told: make(map[fmt.Stringer]bool)}
 }
+
+// Defined reports whether there is a global of that name; no code of the script runs for it.
+func (e *Evaluator) Defined(name string) bool {
+	return e.globals().RawGetString(name) != lua.LNil
+}
+
+// Fit has tables and help fit a terminal of that many columns; 0: there is no limit.
+func (e *Evaluator) Fit(columns int) { e.in.columns = columns }
 
 // InterruptedError is what Eval returns where its context ended the chunk. It is a context.Canceled.
 type InterruptedError struct {
@@ -64,7 +71,7 @@ func (e *Evaluator) Eval(ctx context.Context, chunk string) (err error) {
 		}
 	}()
 	if topic, ok := helpQuery(chunk); ok {
-		return e.print(ctx, e.explain(topic))
+		return e.print(ctx, Wrap(e.explain(topic), e.in.columns))
 	}
 	e.chunks++
 	input := lua51.CompileInput(withoutEquals(chunk), fmt.Sprintf("input %d", e.chunks))

@@ -66,6 +66,7 @@ type Interp struct {
 	sites    *sites
 	calls    []*call
 	state    *lua.LState // the one that called us last
+	columns  int         // of the terminal: see Evaluator.Fit
 	builtins map[string]*npu.Kernel
 
 	errorMeta *lua.LTable

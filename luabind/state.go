@@ -68,7 +68,7 @@ func (e *Evaluator) Streams() string {
 	if len(rows) == 1 {
 		return "no streams"
 	}
-	return grid(rows)
+	return in.table(rows)
 }
 
 // commandText is a command and its place: "launch spin at input 3:1".
@@ -101,7 +101,7 @@ func (e *Evaluator) Memory() string {
 	}
 	text := "no device is in use"
 	if len(rows) > 1 {
-		text = grid(rows)
+		text = in.table(rows)
 	}
 	rows = [][]string{{"Buffers", "Elements", "Made at", "Number"}}
 	for _, l := range in.session.Leaks() {
@@ -110,19 +110,25 @@ func (e *Evaluator) Memory() string {
 		}
 	}
 	if len(rows) > 1 {
-		text += "\n" + grid(rows)
+		text += "\n" + in.table(rows)
 	}
 	return text
 }
 
-// Notices are what a person should be told before the next chunk, each once: tasks that have failed and that
-// nobody has joined.
+// Notices are what a person should be told before the next chunk, each once: tasks and workers that have failed
+// and that nobody has joined.
 func (e *Evaluator) Notices() []string {
 	var out []string
 	for _, t := range e.in.sched.Failures() {
 		if !e.told[t] {
 			e.told[t] = true
 			out = append(out, e.in.FormatError(&taskFailure{t, t.Err()}))
+		}
+	}
+	for _, err := range e.in.workerFailures() {
+		if f, ok := err.(*taskFailure); ok && !e.told[f.task] {
+			e.told[f.task] = true
+			out = append(out, e.in.FormatError(f))
 		}
 	}
 	return out

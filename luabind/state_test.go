@@ -73,6 +73,23 @@ func TestNotices(t *testing.T) {
 	}
 }
 
+// A worker fails at any time; it is told once, and not where somebody joins it.
+func TestNoticesOfWorkers(t *testing.T) {
+	s := openSession(t, npu.Options{})
+	s.eval(`w = npu.worker(function() error "lost" end)`)
+	s.eval(`while w.status == "running" do npu.sleep(0.001) end`)
+	if got := s.Notices(); len(got) != 1 || !strings.Contains(got[0], "worker 1 (started at input 1:1) failed, and nobody joined it: ") || !strings.Contains(got[0], "lost") {
+		t.Errorf("got %q", got)
+	}
+	if got := s.Notices(); got != nil {
+		t.Errorf("again %q", got)
+	}
+	s.eval(`w = npu.worker(function() error "caught" end) print(pcall(w.join, w))`)
+	if got := s.Notices(); got != nil {
+		t.Errorf("joined: %q", got)
+	}
+}
+
 // Pending tells what a long wait is for, while it lasts.
 func TestPending(t *testing.T) {
 	s := openSession(t, npu.Options{Wall: true})

@@ -16,7 +16,10 @@ import (
 const maxRows = 32
 
 // minTimeline is the least number of columns that a timeline takes.
-const minTimeline = 30
+const minTimeline = 20
+
+// EmptyTimeline is the Timeline of a time in which no stream did anything.
+const EmptyTimeline = "no stream has done anything"
 
 // Timeline draws what the streams of the session have done since a point in time of the backend's clock, as
 // npu.time tells it: a row for each stream that was busy, with a bar for each command, and an axis of time. It
@@ -45,7 +48,7 @@ var marks = []struct {
 }{
 	{"copy", "H2D", mark{'<', "copy to the device"}},
 	{"copy", "D2H", mark{'>', "copy to the host"}},
-	{"copy", "D2D", mark{'=', "copy between devices"}},
+	{"copy", "D2D", mark{'=', "copy among devices"}},
 	{"fill", "", mark{'F', "fill"}},
 	{"launch", "", mark{'K', "kernel"}},
 	{"callback", "", mark{'C', "callback"}},
@@ -91,7 +94,7 @@ func drawTimeline(streams []npu.StreamCommands, since, now time.Duration, width 
 		}
 	}
 	if len(rows) == 0 {
-		return "no stream has done anything"
+		return EmptyTimeline
 	}
 	slices.SortStableFunc(rows, func(a, b npu.StreamCommands) int {
 		return cmp.Or(a.Device-b.Device, a.Context-b.Context, a.Number-b.Number)
@@ -203,7 +206,10 @@ func (t *timeline) note(m mark) {
 func (t *timeline) axis() string {
 	begin, end := "^ "+shortTime(t.first), "+"+shortTime(t.span)+" ^"
 	gap := t.columns - len(begin) - len(end)
-	if gap < 1 {
+	switch {
+	case len(begin) > t.columns:
+		return "^"
+	case gap < 1:
 		return begin
 	}
 	return begin + strings.Repeat(" ", gap) + end

@@ -40,7 +40,7 @@ func TestTimeline(t *testing.T) {
 npu0 stream 1      |[<<<<<<<<<<<<[KKKKKKKKKKKKspinKKKKKKKKKKKK[>>>>>>>>>>>>[CCC|
 npu0/ctx1 stream 1 | [KKKKKspinKKKKKF                         ==               |
                     ^ 1.5 s                                         +418.7 us ^
-< copy to the device   > copy to the host   = copy between devices   F fill
+< copy to the device   > copy to the host   = copy among devices   F fill
 K kernel   C callback`,
 		40: `
 0/0/1 |[<<<<<<[KKKKKspinKKKKKK[>>>>>>CC|
@@ -48,8 +48,8 @@ K kernel   C callback`,
        ^ 1.5 s              +418.7 us ^
 < copy to the device
 > copy to the host
-= copy between devices   F fill
-K kernel   C callback`,
+= copy among devices   F fill   K kernel
+C callback`,
 	} {
 		if got := "\n" + s.in.Timeline(0, width); got != want {
 			t.Errorf("%d columns:%s\nwant:%s", width, got, want)
@@ -128,5 +128,21 @@ npu1/ctx12 stream 3 |       G                  [KKKKKKKKKKK|
 < copy to the device   K kernel   G graph   X failed`
 	if got := "\n" + drawTimeline(streams, 0, 100*us, 60); got != want {
 		t.Errorf("got%s\nwant%s", got, want)
+	}
+}
+
+// The smallest terminal is one of 20 columns.
+func TestTimelineNarrow(t *testing.T) {
+	s := openSession(t, npu.Options{})
+	s.eval(`x = npu.device(0):create_context():alloc("float32", 1e6) for i = 1, 120 do s = x.device and npu.current_context():create_stream() end`)
+	s.eval(`s:fill(x, 1) s:launch(npu.kernel "relu", 8, x, x, x.count) s:copy(npu.host("float32", 1e6), x) s:synchronize()`)
+	text := s.in.Timeline(0, 20)
+	if !strings.Contains(text, "|") {
+		t.Errorf("got %q", text)
+	}
+	for _, line := range strings.Split(text, "\n") {
+		if len(line) > 20 {
+			t.Errorf("too wide: %q", line)
+		}
 	}
 }

@@ -391,7 +391,7 @@ func TestTerminalCtrlC(t *testing.T) {
 	s.send("\x03") // one, and then something else
 	s.do("z=2", "")
 	s.send("sleep\r")
-	s.see("(waiting for a bell; Ctrl-C interrupts)")
+	s.see("(main waits for a bell; Ctrl-C interrupts)")
 	s.send("\x03")
 	s.see("interrupted")
 	s.send("\x03\x03") // pressed more often than needed

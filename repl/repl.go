@@ -40,8 +40,8 @@ type Evaluator interface {
 	Command(ctx context.Context, line string) (ok bool, err error)
 }
 
-// Waiter is an Evaluator that can say what its chunk waits for, such as "stream 2 of npu0 (line 1)",
-// or "" while it does not wait. Waiting is called from another goroutine while Eval runs.
+// Waiter is an Evaluator that can say what its chunk waits for, such as "main waits for stream 2 of npu0
+// (line 1)", or "" while it does not wait. Waiting is called from another goroutine while Eval runs.
 type Waiter interface {
 	Waiting() string
 }
@@ -280,6 +280,7 @@ func (l *loop) hint() {
 
 // isCommand tells a dot command from a number such as .5.
 func isCommand(chunk string) bool {
+	chunk = strings.TrimLeft(chunk, " \t")
 	return len(chunk) > 1 && chunk[0] == '.' && (chunk[1]|0x20 >= 'a' && chunk[1]|0x20 <= 'z' || chunk[1] == '?')
 }
 
@@ -292,8 +293,7 @@ func (l *loop) eval(ctx context.Context, chunk string) (status int, done bool) {
 		}
 		ok, err := l.ev.Command(ctx, chunk)
 		if err == nil && !ok {
-			name, _, _ := strings.Cut(strings.TrimSpace(chunk), " ")
-			return fmt.Errorf("no command %q; .help lists what there is", name)
+			return fmt.Errorf("no command %q; .help lists what there is", strings.Fields(chunk)[0])
 		}
 		return err
 	}, &interrupts)
@@ -303,13 +303,16 @@ func (l *loop) eval(ctx context.Context, chunk string) (status int, done bool) {
 		return exit.ExitStatus(), true
 	case errors.Is(err, errStuck), interrupts > 0 && !l.lines.Interactive():
 		return statusInterrupted, true
-	case err == nil:
+	}
+	if interrupts > 0 {
+		l.stopped = time.Now()
+	}
+	if err == nil {
 		return 0, false
 	}
 	l.failed = true
 	text := l.ev.FormatError(err)
 	if interrupts > 0 {
-		l.stopped = time.Now()
 		if errors.Is(err, context.Canceled) {
 			text = "interrupted"
 		}
@@ -327,6 +330,7 @@ func (l *loop) eval(ctx context.Context, chunk string) (status int, done bool) {
 func (l *loop) during(ctx context.Context, f func(context.Context) error, interrupts *int) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	begun := time.Now()
 	done := make(chan error, 1)
 	go func() { done <- f(ctx) }()
 	var tick <-chan time.Time
@@ -347,6 +351,23 @@ func (l *loop) during(ctx context.Context, f func(context.Context) error, interr
 	for {
 		select {
 		case err := <-done:
+			for interrupts != nil && ends == nil { // what came as the chunk ended is no answer to the next prompt
+				var wait time.Duration // a program that was read from hears of it before this loop does
+				if *interrupts == 0 && time.Since(begun) > 50*time.Millisecond {
+					wait = 20 * time.Millisecond
+				}
+				select {
+				case sig := <-l.signals:
+					if sig != os.Interrupt {
+						ends = signalled{sig.(syscall.Signal)}
+					} else {
+						*interrupts++
+					}
+					continue
+				case <-time.After(wait):
+				}
+				break
+			}
 			if ends != nil {
 				return ends
 			}
@@ -383,7 +404,7 @@ func (l *loop) during(ctx context.Context, f func(context.Context) error, interr
 			}
 			if w != "" && w != shown && now.Sub(since) >= l.o.Wait*2/5 {
 				shown = w
-				fmt.Fprintf(l.o.Err, "(waiting for %s; Ctrl-C interrupts)\n", w)
+				fmt.Fprintf(l.o.Err, "(%s; Ctrl-C interrupts)\n", w)
 			}
 		}
 	}

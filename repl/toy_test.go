@@ -155,7 +155,7 @@ func (y *toy) Command(_ context.Context, text string) (bool, error) {
 
 func (y *toy) Waiting() string {
 	if y.waiting.Load() {
-		return "a bell"
+		return "main waits for a bell"
 	}
 	return ""
 }

@@ -294,3 +294,92 @@ func TestInteractiveEdit(t *testing.T) {
 	s.send("\x04")
 	s.ends(0)
 }
+
+// What an enemy of narrow terminals does: tables, help and the banner fit the terminal, also after it was resized.
+func TestInteractiveFits(t *testing.T) {
+	s := openTerminal(t, "--sim", "910b:2")
+	fits := func(what, text string, columns int) {
+		t.Helper()
+		for _, line := range strings.Split(text, "\n") {
+			if len(line) > columns && !strings.Contains(line, "npu>") && !strings.Contains(line, "Example:") && !strings.Contains(line, "%   ") {
+				t.Errorf("%s, in %d columns: %q", what, columns, line)
+			}
+		}
+	}
+	fits("banner", s.upTo("npu> "), 80)
+	for _, columns := range []uint16{80, 40} {
+		if err := pty.Setsize(s.master, &pty.Winsize{Rows: 24, Cols: columns}); err != nil {
+			t.Fatal(err)
+		}
+		for _, chunk := range []string{"npu.devices()", ".devices", "help(npu.kernel)", "npu.worker?"} {
+			s.send(chunk + "\n'se' .. 'en'\n")
+			fits(chunk, s.upTo("\"seen\"\n"), int(columns))
+			s.see("npu> ")
+		}
+	}
+	s.send("\x04")
+	s.ends(0)
+}
+
+// Commands are completed: their names, words, files and code.
+func TestInteractiveCompletesCommands(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "script.lua"), []byte("print('loaded ' .. 6 * 7)\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := openTerminal(t, "--backend=sim")
+	s.see("npu> ")
+	for _, row := range []struct{ typed, shown string }{
+		{".tra\t", ".trace"},
+		{".trace s\t", ".trace show"},
+		{".load " + dir + "/scr\t", "script.lua"},
+		{".time npu.device_c\t", "npu.device_count"},
+		{" .be\t", ".bench"},
+	} {
+		s.send(row.typed)
+		s.see(row.shown)
+		s.send("\x03")
+		s.see("^C")
+		s.see("npu> ")
+	}
+	s.send(".load " + dir + "/scr\t\n")
+	s.see("loaded 42")
+	s.see("npu> ")
+	s.send("\x04")
+	s.ends(0)
+}
+
+// Ctrl-C that ends a program which a chunk reads from is no Ctrl-C at the next prompt.
+func TestInteractiveInterruptedProgram(t *testing.T) {
+	s := openTerminal(t, "--backend=sim")
+	s.see("npu> ")
+	for range 3 {
+		s.send("print 'runs' p = io.popen('echo begun; exec sleep 1000') print(p:read()) print(p:read '*a')\n")
+		s.see("begun\n")
+		time.Sleep(100 * time.Millisecond) // as fast as people are
+		s.send("\x03")
+		if text := s.upTo("npu> "); strings.Contains(text, "to leave") {
+			t.Errorf("the next prompt was interrupted: %q", text)
+		}
+		s.send("6 * 7\n")
+		if text := s.upTo("42\n"); strings.Contains(text, "to leave") {
+			t.Errorf("the next prompt was interrupted: %q", text)
+		}
+		s.see("npu> ")
+	}
+	s.send("\x04")
+	s.ends(0)
+}
+
+// $EDITOR is run as others run it: blanks are no editor, and quotes are those of a shell.
+func TestInteractiveEditorWithOptions(t *testing.T) {
+	t.Setenv("VISUAL", " ")
+	t.Setenv("EDITOR", `sh -c 'echo "return 6 * 7" > "$1"' edit`)
+	s := openTerminal(t, "--backend=sim")
+	s.see("npu> ")
+	s.send(".edit\n")
+	s.see("42\n")
+	s.see("npu> ")
+	s.send("\x04")
+	s.ends(0)
+}

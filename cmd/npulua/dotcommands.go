@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"npulua/luabind"
 	"npulua/npu"
 )
 
@@ -39,10 +40,59 @@ func init() {
 	}
 }
 
+// splitCommand splits a line into the name of a command and its argument.
+func splitCommand(line string) (name, arg string) {
+	line = strings.TrimSpace(line)
+	if i := strings.IndexAny(line, " \t\n"); i >= 0 {
+		return line[:i], strings.TrimSpace(line[i:])
+	}
+	return line, ""
+}
+
+// Complete implements repl.Evaluator: names of commands, their files, words and code, and else Lua.
+func (s *interactive) Complete(text string, pos int) (start int, candidates []string) {
+	begin := len(text) - len(strings.TrimLeft(text, " \t"))
+	if begin >= pos || text[begin] != '.' {
+		return s.Evaluator.Complete(text, pos)
+	}
+	name, arg := text[begin:pos], pos
+	if i := strings.IndexAny(name, " \t\n"); i >= 0 {
+		name, arg = name[:i], begin+i+1
+		for arg < pos && (text[arg] == ' ' || text[arg] == '\t') {
+			arg++
+		}
+	}
+	typed := text[arg:pos]
+	var words []string
+	switch {
+	case arg == pos && begin+len(name) == pos:
+		start, typed = begin, name
+		for _, c := range dotCommands {
+			words = append(words, c.name)
+		}
+	case name == ".load", name == ".save":
+		from, names := luabind.CompletePath(typed)
+		return arg + from, names
+	case name == ".trace":
+		start, words = arg, []string{"off", "on", "show"}
+	case name == ".time", name == ".bench":
+		start, candidates = s.Evaluator.Complete(text[arg:], pos-arg)
+		return arg + start, candidates
+	default:
+		return pos, nil
+	}
+	for _, w := range words {
+		if strings.HasPrefix(w, typed) {
+			candidates = append(candidates, w)
+		}
+	}
+	return start, candidates
+}
+
 // Command implements repl.Evaluator.
 func (s *interactive) Command(ctx context.Context, line string) (bool, error) {
-	name, arg, _ := strings.Cut(strings.TrimSpace(line), " ")
-	arg = strings.TrimSpace(arg)
+	s.fit()
+	name, arg := splitCommand(line)
 	var names []string
 	for _, c := range dotCommands {
 		if c.name != name {
@@ -229,12 +279,12 @@ func dotEdit(s *interactive, ctx context.Context, _ string) error {
 	}
 	editor := "vi"
 	for _, name := range []string{"EDITOR", "VISUAL"} {
-		if e := os.Getenv(name); e != "" {
+		if e := strings.TrimSpace(os.Getenv(name)); e != "" {
 			editor = e
 		}
 	}
-	words := strings.Fields(editor)
-	cmd := exec.CommandContext(ctx, words[0], append(words[1:], f.Name())...)
+	// As others run it: $EDITOR may have options and quotes.
+	cmd := exec.CommandContext(ctx, "sh", "-c", editor+` "$@"`, editor, f.Name())
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.p.stdin, s.p.stdout, s.p.stderr
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("%s: %w", editor, err)

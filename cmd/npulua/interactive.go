@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -41,7 +42,7 @@ func (e exit) ExitStatus() int { return e.status }
 func (p *program) interact(ctx context.Context, in *luabind.Interp, open func() (*luabind.Interp, error)) int {
 	s := &interactive{p: p, open: open, out: p.stdout}
 	s.use(in)
-	opts := repl.Options{Name: "npulua", Banner: banner(in.Session().Info()), Err: p.stderr}
+	opts := repl.Options{Name: "npulua", Banner: luabind.Wrap(banner(in.Session().Info()), s.width()), Err: p.stderr}
 	opts.In, _ = p.stdin.(*os.File)
 	opts.Out, _ = p.stdout.(*os.File)
 	return repl.Run(ctx, s, opts)
@@ -50,7 +51,16 @@ func (p *program) interact(ctx context.Context, in *luabind.Interp, open func() 
 // use makes in the machine of the loop.
 func (s *interactive) use(in *luabind.Interp) {
 	s.in, s.Evaluator = in, in.NewEvaluator()
+	s.fit()
+}
+
+// fit tells the evaluator how wide the terminal is. Where there is none, tables and help are as wide as they
+// want to be.
+func (s *interactive) fit() {
 	s.Width = s.width()
+	if isTerminal(s.p.stdout) {
+		s.Fit(s.Width)
+	}
 }
 
 // width is how many columns there are.
@@ -74,12 +84,16 @@ func banner(info npu.Info) string {
 
 // Eval implements repl.Evaluator.
 func (s *interactive) Eval(ctx context.Context, chunk string) error {
+	s.fit() // people resize the terminal
+	if name := strings.TrimRight(strings.TrimSpace(chunk), "()"); (name == "exit" || name == "quit") && !s.Defined(name) {
+		return errors.New("to leave: .quit or Ctrl-D")
+	}
 	return s.run(func() error { return s.Evaluator.Eval(ctx, chunk) }, chunk)
 }
 
 // run calls eval, which runs a chunk. Where it succeeds, chunk is what .save and .edit know of it.
 func (s *interactive) run(eval func() error, chunk string) error {
-	s.Width, s.last = s.width(), s.Now()
+	s.last = s.Now()
 	err := eval()
 	if code, ok := s.in.WorkerExit(); ok {
 		return exit{code}
@@ -91,7 +105,9 @@ func (s *interactive) run(eval func() error, chunk string) error {
 		fmt.Fprintln(s.p.stderr, text)
 	}
 	if s.traces {
-		s.showTrace()
+		if text := s.Timeline(s.last, s.width()); text != luabind.EmptyTimeline {
+			_ = s.show(text)
+		}
 	}
 	return err
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	lua "github.com/yuin/gopher-lua"
 	"github.com/yuin/gopher-lua/ast"
@@ -38,6 +40,9 @@ func Compile(source []byte, name string) (proto *lua.FunctionProto, err error) {
 		return nil, fmt.Errorf("%s:%d: malformed number near '%s'", name, line, text)
 	}
 	if err != nil {
+		if line, char, found := foreignChar(err, source); found {
+			return nil, fmt.Errorf("%s:%d: unexpected character '%s'", name, line, char)
+		}
 		return nil, errors.New(syntaxText(err, name, 1+bytes.Count(source, []byte("\n"))))
 	}
 	chunk = rewriteChunk(chunk)
@@ -60,6 +65,29 @@ func Compile(source []byte, name string) (proto *lua.FunctionProto, err error) {
 func failsBefore(err error, line int) bool {
 	var pe *parse.Error
 	return errors.As(err, &pe) && pe.Pos.Line != parse.EOF && pe.Pos.Line < line
+}
+
+// foreignChar is the character that the parser gave up at, where it is none of ASCII: the parser names but
+// its first byte.
+func foreignChar(err error, source []byte) (line int, char string, found bool) {
+	var pe *parse.Error
+	if !errors.As(err, &pe) || pe.Pos.Line < 1 || !strings.HasPrefix(pe.Message, "Invalid token") {
+		return 0, "", false
+	}
+	lines := bytes.Split(source, []byte("\n"))
+	if pe.Pos.Line > len(lines) {
+		return 0, "", false
+	}
+	text := lines[pe.Pos.Line-1]
+	at := pe.Pos.Column - 1
+	if at < 0 || at >= len(text) || text[at] < utf8.RuneSelf {
+		return 0, "", false
+	}
+	r, size := utf8.DecodeRune(text[at:])
+	if r == utf8.RuneError || !unicode.IsPrint(r) {
+		return pe.Pos.Line, fmt.Sprintf("\\%d", text[at]), true
+	}
+	return pe.Pos.Line, string(text[at : at+size]), true
 }
 
 // syntaxText writes a parse error as "name:line: message near 'token'"; last is the last line of the

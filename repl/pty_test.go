@@ -394,7 +394,7 @@ func TestTerminalCtrlC(t *testing.T) {
 	s.see("(main waits for a bell; Ctrl-C interrupts)")
 	s.send("\x03")
 	s.see("interrupted")
-	s.send("\x03\x03") // pressed more often than needed
+	s.send("\x03\x03")                                    // pressed more often than needed
 	s.within(2*haste, func(*model) bool { return false }) // what is typed before they have come is dropped
 	s.do("show z", `z is "2"`)
 	s.cmd.Process.Signal(os.Interrupt) // from another process, as if typed

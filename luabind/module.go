@@ -45,7 +45,7 @@ var coreFunctions = []function{
 	{"elapsed", doc{"(start, stop)", "number", "Seconds on the device between the records of two events, both done and both made with timing. Negative where stop came first.", "207000 without timing; 507000 for one never recorded; 107006 for one still pending", `print(npu.elapsed(e1, e2))`}, nil, moduleElapsed},
 	{"scope", doc{"(fn, ...)", "results of fn", "Calls `fn(...)` and closes, newest first, what was made inside and not kept, also after an error.", "an error of fn, unchanged; else the first error of closing", `npu.scope(function() local x = ctx:alloc("float32", 8) end)`}, nil, moduleScope},
 	{"keep", doc{"(x)", "x", "Lets a handle out of the innermost scope: the scope around it, or nobody, owns it then.", "", `return npu.keep(x)`}, nil, moduleKeep},
-	{"busy", doc{"(seconds)", "", "Models host work: time passes and devices go on, but no other task of the script runs; callbacks do. On the simulator the time is virtual.", "100000 for less than 0", `npu.busy(0.008)`}, nil, moduleBusy},
+	{"busy", doc{"(seconds)", "", "Models host work: time passes and devices go on, but no other task of the script runs; callbacks do. On the simulator the time is virtual.", "100000 for less than 0", `npu.busy(0.008)`}, nil, passing((*npu.Thread).Busy)},
 	{"time", doc{"()", "number", "Seconds since the start, on the backend's clock: virtual on the simulator.", "", `local t0 = npu.time()`}, nil, moduleTime},
 	{"on_exception", doc{"(fn or nil)", "", "Calls `fn(e)` for every queued command that fails, in the order of the failures, when a call of this task that waits has come to its end. `e` is an error object with the fields `stream`, `context` and `device` besides; they are nil where the stream was lost. `fn` may make NPU calls. Waits raise the failure all the same. One function at a time; nil ends it.", "207000 where the backend does not tell; an error of fn is raised by the call that waited, or printed at exit where the call raises the failure", `npu.on_exception(function(e) print(e.op, e.where, e.stream) end)`}, nil, moduleOnException},
 	{"stats", doc{"()", "table", "Counters: `commands` (queued), `calls` (that waited for an answer), `waits`, `context_switches`, `errors` (commands refused), `time` (seconds), and `live`, the number of open handles by kind.", "", `print(npu.stats().commands)`}, nil, moduleStats},
@@ -246,12 +246,15 @@ func moduleKeep(c *call) error {
 	return nil
 }
 
-func moduleBusy(c *call) error {
-	d, err := c.duration(1)
-	if err != nil {
-		return err
+// passing is a function of npu that lets some seconds pass.
+func passing(pass func(*npu.Thread, time.Duration) error) func(*call) error {
+	return func(c *call) error {
+		d, err := c.duration(1)
+		if err != nil {
+			return err
+		}
+		return pass(c.t, d)
 	}
-	return c.t.Busy(d)
 }
 
 func moduleTime(c *call) error {

@@ -47,7 +47,7 @@ var taskClass = &class[*task]{
 var taskFunctions = []function{
 	{"spawn", doc{"(fn, ...)", "task", "Makes a task that calls `fn(...)` once its turn comes. A task that fails and is never joined is reported at exit, with status 1; the script ends when all tasks have ended.", "", `local t = npu.spawn(function() npu.sleep(1) end)`}, nil, moduleSpawn},
 	{"join", doc{"(tasks [, timeout])", "first result of each", "Waits until all tasks of a list have ended. `timeout` in seconds, for them all together.", "when all have ended, the error of the first one of the list that failed or was cancelled (107035); other failures are reported at exit; 507046 when the timeout is over", `npu.join{npu.spawn(npu.sleep, 1), npu.spawn(npu.sleep, 2)}`}, nil, moduleJoin},
-	{"sleep", doc{"(seconds)", "", "Suspends the task; others go on, and so do devices. On the simulator the time is virtual. With 0 the tasks run that are ready.", "100000 for less than 0", `npu.sleep(0.1)`}, nil, moduleSleep},
+	{"sleep", doc{"(seconds)", "", "Suspends the task; others go on, and so do devices. On the simulator the time is virtual. With 0 the tasks run that are ready.", "100000 for less than 0", `npu.sleep(0.1)`}, nil, passing((*npu.Thread).Sleep)},
 }
 
 // scheduler makes the interpreter one that tasks take turns in.
@@ -205,14 +205,6 @@ func (c *call) allEnded(tasks []*task, timeout time.Duration) error {
 		}
 	}
 	return nil
-}
-
-func moduleSleep(c *call) error {
-	d, err := c.duration(1)
-	if err != nil {
-		return err
-	}
-	return c.t.Sleep(d)
 }
 
 // Finish waits, at the end of a script, until all its tasks and workers have ended.

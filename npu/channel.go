@@ -233,10 +233,10 @@ func (c *Channel) leave(p *party, q *queue[*party]) {
 
 // finish ends the wait of p with a result; false where it was ended before.
 func (p *party) finish(by *Scheduler, v any, open bool, err error) bool {
-	if !p.w.over.CompareAndSwap(false, true) {
+	if !p.w.end(err) {
 		return false
 	}
-	p.w.err, p.w.value, p.w.open, p.w.chosen = err, v, open, p.index
+	p.w.value, p.w.open, p.w.chosen = v, open, p.index
 	p.w.resume(by)
 	return true
 }

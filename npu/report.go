@@ -50,23 +50,18 @@ func (s *Session) report(d driver.Driver, states []*streamState) []string {
 	if insp == nil {
 		return nil
 	}
-	return s.lines(d, states, func(st *streamState) string { return s.progressLine(insp, st) })
-}
-
-// lines calls line for each of states, in order, with its context current; streams that the driver has no
-// more, and those for which line is "", are left out. The current context is as before.
-func (s *Session) lines(d driver.Driver, states []*streamState, line func(*streamState) string) (lines []string) {
 	if old, err := d.CurrentContext(); err == nil {
 		defer func() { _ = d.SetCurrentContext(old) }() // it was current: it can be again
 	}
 	states = slices.Clone(states)
 	slices.SortFunc(states, func(a, b *streamState) int { return a.name.compare(b.name) })
+	var lines []string
 	for _, st := range states {
 		if d.SetCurrentContext(st.ctx) != nil {
 			continue
 		}
-		if text := line(st); text != "" {
-			lines = append(lines, text)
+		if line := s.progressLine(insp, st); line != "" {
+			lines = append(lines, line)
 		}
 	}
 	return lines

@@ -57,6 +57,15 @@ func (e *Executor) advanceClock(limit time.Duration) (err error) {
 	return nil
 }
 
+// elapse lets d of a virtual time pass, with all that happens in it.
+func (e *Executor) elapse(d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	for until := e.clock.Now() + d; e.clock.Advance(until); {
+	}
+}
+
 // deadlock ends what one caller waits for, the one that was registered last: what that does may end the
 // waits of the others, who wait for its end most often.
 func (e *Executor) deadlock() {

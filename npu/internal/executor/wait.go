@@ -82,9 +82,8 @@ func (c *Caller) Poll(pass time.Duration) ([]*Target, error) {
 		e := c.e
 		c.state.Store(claimed)
 		defer c.state.Store(running) // before c goes on: from now on its answers are its own
-		if e.clock != nil && pass > 0 && !e.wall {
-			for until := e.clock.Now() + pass; e.clock.Advance(until); {
-			}
+		if e.clock != nil && !e.wall {
+			e.elapse(pass)
 		}
 		e.settle()
 		return nil
@@ -105,8 +104,7 @@ func (c *Caller) Pass(d time.Duration) error {
 		}) {
 			return nil
 		}
-		for until := e.clock.Now() + d; e.clock.Advance(until); {
-		}
+		e.elapse(d)
 		e.settle()
 		return nil
 	})

@@ -248,6 +248,18 @@ func TestInteractiveWait(t *testing.T) {
 	s.send("\x03")
 	s.see("interrupted")
 	s.see("> ")
+	for _, row := range []struct{ chunk, notice string }{
+		{"os.execute 'exec sleep 1000'", "(os.execute waits for exec sleep 1000; Ctrl-C interrupts)"},
+		{"return io.popen('sleep 1000'):read()", "(io.popen waits for sleep 1000; Ctrl-C interrupts)"},
+		{"io.popen('sleep 1000', 'w'):close()", "(io.popen waits for sleep 1000; Ctrl-C interrupts)"},
+		{"npu.sleep(1000)", "(main waits for 16m40s to pass at "},
+	} {
+		s.send(row.chunk + "\n")
+		s.see(row.notice)
+		s.send("\x03")
+		s.see("interrupted")
+		s.see("> ")
+	}
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
@@ -382,4 +394,46 @@ func TestInteractiveEditorWithOptions(t *testing.T) {
 	s.see("npu> ")
 	s.send("\x04")
 	s.ends(0)
+}
+
+// Ctrl-C while the script of -i runs ends the script, and what it has made is there at the prompt; a timeout is
+// for the script alone.
+func TestInteractiveScript(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "endless.lua")
+	write := func(code string) {
+		if err := os.WriteFile(script, []byte(code), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("made = 42 print 'runs' while true do end\n")
+	s := openTerminal(t, "--backend=sim", "--timeout", "30", "-i", script, "one", "two")
+	s.see("runs\n")
+	s.send("\x03")
+	s.see("interrupted at " + script + ":1\n")
+	s.see("npu> ")
+	s.send("made, arg[2]\n")
+	s.see("42\t\"two\"\n")
+	s.see("npu> ")
+	s.send("\x04")
+	s.ends(0)
+
+	s = openTerminal(t, "--backend=sim", "--clock=wall", "-i", "-e", "print 'runs' npu.sleep(1000)")
+	s.see("runs\n")
+	s.see("main waits for 16m40s to pass at (command line):1")
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	s.ends(143)
+
+	s = openTerminal(t, "--backend=sim", "--timeout", "0.2", "-i", script)
+	s.see("npulua: timeout: ")
+	s.see("endless.lua:1")
+	s.ends(124)
+
+	write("error 'no'\n")
+	s = openTerminal(t, "--backend=sim", "-i", script)
+	s.see("endless.lua:1: no")
+	s.see("npu> ")
+	s.send("os.exit(3)\n")
+	s.ends(3)
 }

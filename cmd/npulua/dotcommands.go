@@ -129,7 +129,7 @@ func dotHelp(s *interactive, _ context.Context, _ string) error {
 }
 
 func dotLoad(s *interactive, ctx context.Context, file string) error {
-	return s.run(func() error { return s.RunFile(ctx, file) }, fmt.Sprintf("dofile(%q)", file))
+	return s.run(func() error { return s.Runner(ctx).RunFile(file) }, fmt.Sprintf("dofile(%q)", file))
 }
 
 func dotSave(s *interactive, _ context.Context, file string) error {

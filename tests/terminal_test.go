@@ -323,7 +323,8 @@ func TestInteractiveFits(t *testing.T) {
 		if err := pty.Setsize(s.master, &pty.Winsize{Rows: 24, Cols: columns}); err != nil {
 			t.Fatal(err)
 		}
-		for _, chunk := range []string{"npu.devices()", ".devices", "help(npu.kernel)", "npu.worker?"} {
+		for _, chunk := range []string{"npu.devices()", ".devices", "help(npu.kernel)", "npu.worker?",
+			"npu.host('float32', -1)", "npu.host('float32', 4, {pined = true})"} {
 			s.send(chunk + "\n'se' .. 'en'\n")
 			fits(chunk, s.upTo("\"seen\"\n"), int(columns))
 			s.see("npu> ")
@@ -339,6 +340,7 @@ func TestInteractiveCompletesCommands(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "script.lua"), []byte("print('loaded ' .. 6 * 7)\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	t.Setenv("HOME", dir)
 	s := openTerminal(t, "--backend=sim")
 	s.see("npu> ")
 	for _, row := range []struct{ typed, shown string }{
@@ -347,6 +349,7 @@ func TestInteractiveCompletesCommands(t *testing.T) {
 		{".load " + dir + "/scr\t", "script.lua"},
 		{".time npu.device_c\t", "npu.device_count"},
 		{" .be\t", ".bench"},
+		{".load ~/scr\t", ".load ~/script.lua"},
 	} {
 		s.send(row.typed)
 		s.see(row.shown)
@@ -354,9 +357,11 @@ func TestInteractiveCompletesCommands(t *testing.T) {
 		s.see("^C")
 		s.see("npu> ")
 	}
-	s.send(".load " + dir + "/scr\t\n")
-	s.see("loaded 42")
-	s.see("npu> ")
+	for _, file := range []string{dir + "/scr\t", "~/script.lua", `"` + dir + `/script.lua"`} {
+		s.send(".load " + file + "\n")
+		s.see("loaded 42")
+		s.see("npu> ")
+	}
 	s.send("\x04")
 	s.ends(0)
 }

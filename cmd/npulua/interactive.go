@@ -108,7 +108,7 @@ func (s *interactive) run(eval func() error, chunk string) error {
 		s.chunks = append(s.chunks, chunk)
 	}
 	for _, text := range s.Notices() {
-		fmt.Fprintln(s.p.stderr, text)
+		fmt.Fprintln(s.p.stderr, s.wrap(text))
 	}
 	if s.traces {
 		if text := s.Timeline(s.last, s.width()); text != luabind.EmptyTimeline {
@@ -116,6 +116,17 @@ func (s *interactive) run(eval func() error, chunk string) error {
 		}
 	}
 	return err
+}
+
+// FormatError implements repl.Evaluator.
+func (s *interactive) FormatError(err error) string { return s.wrap(s.Evaluator.FormatError(err)) }
+
+// wrap breaks a message where a terminal would break it inside a word.
+func (s *interactive) wrap(text string) string {
+	if !isTerminal(s.p.stderr) {
+		return text
+	}
+	return luabind.Wrap(text, s.width())
 }
 
 // Waiting implements repl.Waiter.

@@ -26,13 +26,12 @@ type Evaluator struct {
 	depth   int // of expression
 	topics  map[lua.LValue]string
 	classes map[string]classHelp
-	locals  map[string]int        // last chunk that declared such a local variable
-	told    map[fmt.Stringer]bool // tasks and workers, by Notices
+	locals  map[string]int // last chunk that declared such a local variable
 }
 
 // NewEvaluator makes an evaluator for in.
 func (in *Interp) NewEvaluator() *Evaluator {
-	return &Evaluator{in: in, locals: make(map[string]int), told: make(map[fmt.Stringer]bool)}
+	return &Evaluator{in: in, locals: make(map[string]int)}
 }
 
 // Defined reports whether there is a global of that name; no code of the script runs for it.
@@ -88,7 +87,7 @@ func (e *Evaluator) Eval(ctx context.Context, chunk string) (err error) {
 		return nil
 	}
 	if input.Expression {
-		in.L.SetGlobal("_", results[0])
+		e.globals().RawSetString("_", results[0]) // whatever the script makes of assignments
 	}
 	text, err := e.Format(ctx, results...)
 	if err != nil {

@@ -249,7 +249,7 @@ func TestInterrupt(t *testing.T) {
 			if !errors.As(err, &interrupted) || !errors.Is(err, context.Canceled) {
 				t.Errorf("got %v", err)
 			}
-			if took > 300*time.Millisecond {
+			if took > 3*time.Second { // it is 0.3 s where nothing else runs
 				t.Errorf("it took %v", took)
 			}
 			s.out.take()

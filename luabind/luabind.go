@@ -16,6 +16,7 @@ package luabind
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -95,7 +96,8 @@ type Interp struct {
 	sched     *npu.Scheduler
 	main      *task // the script's first one
 	trails    trails
-	deadlocks map[*lua.LTable]bool // errors that say so
+	deadlocks map[*lua.LTable]bool  // errors that say so
+	told      map[fmt.Stringer]bool // tasks and workers of whose failure somebody was told: see Evaluator.Notices
 
 	ctx      context.Context // ends the scripts
 	cancel   context.CancelCauseFunc
@@ -133,6 +135,7 @@ func (in *Interp) openMachine() {
 	in.openLibraries(in.ctx)
 	in.state = in.L
 	in.deadlocks = make(map[*lua.LTable]bool)
+	in.told = make(map[fmt.Stringer]bool)
 	in.openTasks()
 	in.errorMeta = in.newErrorMeta()
 	in.devices = register(in, deviceClass)
@@ -176,7 +179,7 @@ func (in *Interp) openStreams() {
 	}
 	in.std = &lua51.Streams{
 		Stdin: o.Stdin, Stdout: lua51.NewOutput(o.Stdout, mode), Stderr: lua51.NewOutput(o.Stderr, lua51.Unbuffered),
-		StdinTerminal: o.StdinTerminal,
+		StdinTerminal: o.StdinTerminal, Interactive: o.Interactive,
 	}
 	in.std.Stdout.OnBroken(func(error) { in.cancel(ErrClosedPipe) })
 }
@@ -247,7 +250,7 @@ func (in *Interp) Close(force bool) error {
 	in.Abandon()
 	err := in.session.Close(force)
 	if !force {
-		err = errors.Join(in.failures(), err)
+		err = errors.Join(in.failure(), err)
 	}
 	_ = in.Flush()       // callbacks have run; Err has it too
 	in.io.Finish(in.ctx) // at once where that has ended

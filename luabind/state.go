@@ -119,17 +119,9 @@ func (e *Evaluator) Memory() string {
 // and that nobody has joined.
 func (e *Evaluator) Notices() []string {
 	var out []string
-	for _, t := range e.in.sched.Failures() {
-		if !e.told[t] {
-			e.told[t] = true
-			out = append(out, e.in.FormatError(&taskFailure{t, t.Err()}))
-		}
-	}
-	for _, err := range e.in.workerFailures() {
-		if f, ok := err.(*taskFailure); ok && !e.told[f.task] {
-			e.told[f.task] = true
-			out = append(out, e.in.FormatError(f))
-		}
+	for _, f := range e.in.failures() {
+		out = append(out, e.in.FormatError(f))
+		e.in.told[f.task] = true
 	}
 	return out
 }

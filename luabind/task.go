@@ -233,8 +233,7 @@ func (f *taskFailure) Unwrap() error { return f.err }
 
 // failures are the tasks that failed and were never joined. A deadlock has been told where the first task
 // waited.
-func (in *Interp) failures() error {
-	var errs []error
+func (in *Interp) failures() (list []*taskFailure) {
 	for _, t := range in.sched.Failures() {
 		var script *scriptError
 		if errors.As(t.Err(), &script) {
@@ -242,9 +241,19 @@ func (in *Interp) failures() error {
 				continue
 			}
 		}
-		errs = append(errs, &taskFailure{t, t.Err()})
+		list = append(list, &taskFailure{t, t.Err()})
 	}
-	return errors.Join(append(errs, in.workerFailures()...)...)
+	list = append(list, in.workerFailures()...)
+	return slices.DeleteFunc(list, func(f *taskFailure) bool { return in.told[f.task] })
+}
+
+// failure is failures as one error.
+func (in *Interp) failure() error {
+	var errs []error
+	for _, f := range in.failures() {
+		errs = append(errs, f)
+	}
+	return errors.Join(errs...)
 }
 
 // traceOf is the traceback of an error of a script, "" where it has none.

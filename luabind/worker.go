@@ -200,7 +200,7 @@ func (w *worker) script(m *Interp, build func(*unpacker) lua.LValue, args []any)
 	}
 	m.sched.Abandon()
 	if err == nil {
-		err = m.failures()
+		err = m.failure()
 	}
 	return results, err
 }
@@ -396,14 +396,14 @@ func (in *Interp) othersRun() bool {
 }
 
 // workerFailures are the errors of workers that failed and were never joined.
-func (in *Interp) workerFailures() (errs []error) {
+func (in *Interp) workerFailures() (list []*taskFailure) {
 	for _, w := range in.allWorkers() {
 		w.mu.Lock()
 		failed, err := w.state == npu.TaskFailed && !w.joined, w.err
 		w.mu.Unlock()
 		if failed {
-			errs = append(errs, &taskFailure{w, in.workerFailure(w, err)})
+			list = append(list, &taskFailure{w, in.workerFailure(w, err)})
 		}
 	}
-	return errs
+	return list
 }

@@ -23,7 +23,8 @@ type source struct {
 	r      io.Reader
 	prompt bool
 	before func(context.Context) error // nil: nothing to do before a read
-	noted  func() func()               // of the process that is read from; nil: none
+	child  *process                    // that is read from; nil: none
+	shared *os.File                    // r, where others read from it too: nothing is read before it is there
 
 	ctx     context.Context // of the call under way
 	reading chan chunk      // the read under way; nil: none
@@ -63,15 +64,20 @@ func (s *source) Read(p []byte) (int, error) {
 			return 0, err
 		}
 	}
+	if s.child != nil {
+		defer s.child.noted()()
+	}
 	if s.reading == nil {
+		if s.shared != nil {
+			if err := awaitInput(s.ctx, s.shared); err != nil {
+				return 0, err
+			}
+		}
 		if s.prompt || s.ctx.Done() == nil {
 			return s.r.Read(p)
 		}
 		s.reading = make(chan chunk, 1)
 		go readChunk(s.r, s.reading)
-	}
-	if s.noted != nil {
-		defer s.noted()()
 	}
 	select {
 	case c := <-s.reading:
@@ -83,6 +89,9 @@ func (s *source) Read(p []byte) (int, error) {
 		}
 		return n, c.err
 	case <-s.ctx.Done():
+		if s.child != nil {
+			s.child.kill() // as os.execute does
+		}
 		return 0, interruption{s.ctx.Err()}
 	}
 }

@@ -21,6 +21,7 @@ type Streams struct {
 	Stdin          io.Reader
 	Stdout, Stderr *Output
 	StdinTerminal  bool // Stdin is an interactive terminal
+	Interactive    bool // a loop reads chunks from Stdin
 
 	blocked atomic.Pointer[string] // see Blocked
 }
@@ -113,6 +114,9 @@ func (x *IO) setRows(L *lua.LState, t *lua.LTable, rows map[string]func(*IO, *lu
 
 func (x *IO) stdin() *file {
 	f := &file{in: newInput(x.streams.Stdin), std: true}
+	if in, ok := x.streams.Stdin.(*os.File); ok && !f.in.src.prompt {
+		f.in.src.shared = in
+	}
 	if disk, ok := x.streams.Stdin.(*os.File); ok {
 		f.seek = disk
 	}
@@ -166,9 +170,13 @@ func (x *IO) leftOpen() []*file {
 }
 
 // Finish closes what the script has left open as the end of PUC Lua does: it waits for the children
-// of io.popen. They are killed if ctx ends first.
+// of io.popen, but in an interactive session, which ends when people say so, for those alone that are written to.
+// They are killed if ctx ends first.
 func (x *IO) Finish(ctx context.Context) {
 	for _, f := range x.leftOpen() {
+		if x.streams.Interactive && f.child != nil && f.out == nil {
+			f.child.kill()
+		}
 		x.shut(ctx, f)
 	}
 }

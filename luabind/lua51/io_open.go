@@ -163,7 +163,14 @@ func (x *IO) startPipe(L *lua.LState, command string, read bool) (*file, error) 
 		cmd.Stdin = r
 		ours, theirs = w, r
 	}
-	child, err := startProcess(cmd, x.streams.StdinTerminal)
+	inGroup := x.streams.StdinTerminal
+	if x.streams.Interactive {
+		inGroup = false
+		if read {
+			cmd.Stdin = nil // the loop reads from the terminal while the child runs
+		}
+	}
+	child, err := startProcess(cmd, inGroup)
 	theirs.Close()
 	if err != nil {
 		ours.Close()
@@ -174,7 +181,7 @@ func (x *IO) startPipe(L *lua.LState, command string, read bool) (*file, error) 
 	f := &file{end: ours, child: child}
 	if read {
 		f.in = newInput(r)
-		f.in.src.noted = child.noted
+		f.in.src.child = child
 	} else {
 		f.out = NewOutput(w, BlockBuffered)
 	}

@@ -1,0 +1,11 @@
+//go:build !unix
+
+package lua51
+
+import (
+	"context"
+	"os"
+)
+
+// awaitInput leaves the waiting to the read.
+func awaitInput(context.Context, *os.File) error { return nil }

@@ -193,26 +193,46 @@ func (e *Evaluator) Prompt() string {
 
 // FormatError is an error of Eval for people.
 func (e *Evaluator) FormatError(err error) string {
-	switch err := err.(type) {
-	case *InterruptedError:
-		frames := strings.Split(err.Trace, "\n")[1:]
-		switch {
-		case len(frames) == 1: // it says where, and nothing else
-			place, _, _ := strings.Cut(strings.TrimSpace(frames[0]), ": in ")
-			return err.Error() + " at " + place
-		case len(frames) > 1:
-			return err.Error() + "\n" + err.Trace
-		}
-		return err.Error()
-	case *hintedError:
-		text, trace, found := strings.Cut(e.in.FormatError(err.error), "\nstack traceback:")
-		text += "\n  hint: " + err.hint
-		if found {
-			text += "\nstack traceback:" + trace
-		}
-		return text
+	hint := ""
+	if h, ok := err.(*hintedError); ok {
+		err, hint = h.error, "\n  hint: "+h.hint
 	}
-	return e.in.FormatError(err)
+	if interrupted, ok := err.(*InterruptedError); ok {
+		return interrupted.text()
+	}
+	text, trace, found := strings.Cut(e.in.FormatError(err), tracebackHeader)
+	text += hint
+	if found && saysMore(trace) {
+		text += tracebackHeader + trace
+	}
+	return text
+}
+
+const tracebackHeader = "\nstack traceback:\n"
+
+// saysMore reports whether a traceback tells more than the place that begins the message: it has been in a
+// function, or in a file.
+func saysMore(trace string) bool {
+	for _, line := range strings.Split(trace, "\n") {
+		frame := strings.TrimSpace(line)
+		if !strings.HasPrefix(frame, "[C]: ") && frame != "(tailcall): ?" && !(strings.HasPrefix(frame, "input ") && strings.HasSuffix(frame, ": in main chunk")) {
+			return true
+		}
+	}
+	return false
+}
+
+// text is what people see: a place where that is all there is to say, or a traceback.
+func (e *InterruptedError) text() string {
+	frames := strings.Split(e.Trace, "\n")[1:]
+	switch {
+	case len(frames) == 1:
+		place, _, _ := strings.Cut(strings.TrimSpace(frames[0]), ": in ")
+		return e.Error() + " at " + place
+	case len(frames) > 1:
+		return e.Error() + "\n" + e.Trace
+	}
+	return e.Error()
 }
 
 // hintedError is an error of a chunk in which a name is probably misspelled.

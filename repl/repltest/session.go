@@ -116,7 +116,7 @@ func (s *Session) close() {
 		s.t.Errorf("the screen was sent what it does not know: %v", s.screen.Unknown)
 	}
 	if raw := string(s.raw); strings.Contains(raw, "DATA RACE") || !s.Dumps && stacks.MatchString(raw) {
-		s.t.Errorf("the program broke:\n%s", raw)
+		s.t.Errorf("the program broke:\n%s", raw[max(0, len(raw)-20_000):])
 	}
 }
 
@@ -260,7 +260,8 @@ func (s *Session) fatal(text string) {
 	s.t.Helper()
 	raw := s.Raw()
 	s.Look(func(m *Screen) {
-		s.t.Fatalf("%s; cursor at %d,%d of\n%s\nraw: %q", text, m.X, m.Y, m.Text(), raw[max(0, len(raw)-800):])
+		shown := m.Text()
+		s.t.Fatalf("%s; cursor at %d,%d of\n%s\nraw: %q", text, m.X, m.Y, shown[max(0, len(shown)-4000):], raw[max(0, len(raw)-800):])
 	})
 }
 
@@ -292,7 +293,8 @@ func (s *Session) UpTo(text string) string {
 		}
 		return ok
 	}) {
-		s.t.Fatalf("%q does not come; got %q", text, s.Unseen())
+		unseen := s.Unseen()
+		s.t.Fatalf("%q does not come; got %q", text, unseen[max(0, len(unseen)-4000):])
 	}
 	return string(before) + text
 }

@@ -4,14 +4,12 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"npulua/repl/repltest"
 )
@@ -97,17 +95,9 @@ func TestTerminalWaysOut(t *testing.T) {
 		out    func(s *session)
 		status int
 	}{
-		{"Ctrl-D", func(s *session) { s.Send("\x04") }, 0},
-		{"quit", func(s *session) { s.Send(".quit\r") }, 0},
 		{"Exiter", func(s *session) { s.Send("exit\r") }, 4},
 		{"os.Exit in a chunk", func(s *session) { s.Send("os.exit\r") }, 3},
-		{"SIGTERM", func(s *session) { s.Send("half"); s.prompted("half"); s.Signal(syscall.SIGTERM) }, 143},
-		{"SIGHUP", func(s *session) { s.Send("half"); s.prompted("half"); s.Signal(syscall.SIGHUP) }, 129},
-		{"SIGTERM in a chunk", func(s *session) { s.Send("sleep\r"); s.Shows("sleeping"); s.Signal(syscall.SIGTERM) }, 143},
-		{"SIGTERM in a paste", func(s *session) { s.Send("\x1b[200~half"); s.Signal(syscall.SIGTERM) }, 143},
 		{"SIGTERM in a stuck chunk", func(s *session) { s.Send("stuck\r"); s.Shows("stuck now"); s.Signal(syscall.SIGTERM) }, 143},
-		{"Ctrl-C twice", func(s *session) { s.Send("\x03"); s.Shows("Ctrl-C twice"); s.prompted(""); s.Send("\x03") }, 130},
-		{"Ctrl-C twice at once", func(s *session) { s.Send("\x03\x03") }, 130},
 		{"Ctrl-C in a stuck chunk", func(s *session) {
 			s.Send("stuck\r")
 			s.Shows("stuck now")
@@ -126,33 +116,6 @@ func TestTerminalWaysOut(t *testing.T) {
 			s.Ends(tt.status)
 		})
 	}
-}
-
-func TestTerminalHangup(t *testing.T) {
-	t.Parallel()
-	s := start(t, normal)
-	s.prompted("")
-	s.HangUp()
-	if got := s.Exit(); got != 129 {
-		t.Errorf("exit status %d, want 129", got)
-	}
-}
-
-// A terminal that takes no output any more, such as one behind a broken network, holds up no end.
-func TestTerminalDeaf(t *testing.T) {
-	t.Parallel()
-	s := start(t, normal)
-	s.prompted("")
-	hear := s.Deafen()
-	// Ctrl-L draws everything anew. When no more keys are taken the program is stuck in a write.
-	for s.TrySend(strings.Repeat("\x0c", 1000), 300*time.Millisecond) == nil {
-	}
-	s.Signal(syscall.SIGTERM)
-	s.Exit()
-	if !s.Normal() {
-		t.Error("the terminal was not left as it was")
-	}
-	hear()
 }
 
 // SIGQUIT ends a Go program with its stacks, but not in raw mode.
@@ -257,121 +220,20 @@ func TestTerminalKeys(t *testing.T) {
 	s.Ends(0)
 }
 
-func TestTerminalWide(t *testing.T) {
-	t.Parallel()
-	s := start(t, normal)
-	s.prompted("")
-	s.Send(`x = "中文"`)
-	s.prompted(`x = "中文"`)
-	s.Send("\x1b[D\x1b[D")
-	s.Wait("the cursor before 文", func(m *shown) bool { return m.X == repltest.Width(`npu0/ctx2> x = "中`) })
-	s.Send("字")
-	s.Wait("字", func(m *shown) bool {
-		return m.Current() == `npu0/ctx2> x = "中字文"` && m.X == repltest.Width(`npu0/ctx2> x = "中字`)
-	})
-	s.Send("\r")
-	s.do("show x", `x is "\"中字文\""`)
-
-	long := strings.Repeat("中文🙂x", 40)
-	s.Send(long)
-	s.Wait("the long line", func(m *shown) bool { return strings.HasSuffix(m.Current(), "🙂x") && m.Y > 4 })
-	rows := s.Count("\n")
-	s.Send("\x01y")
-	s.Wait("y at its start", func(m *shown) bool { return strings.HasPrefix(m.Current(), "npu0/ctx2> y中") && m.X == 12 })
-	s.Send("\x05z\x01\x05\x01\x05")
-	s.Wait("z at its end", func(m *shown) bool { return strings.HasSuffix(m.Current(), "xz") })
-	if n := s.Count("\n"); n != rows {
-		t.Errorf("the screen has %d lines after moving in a long one, %d before", n, rows)
-	}
-	s.Send("\r")
-	s.Shows(ran("y" + long + "z"))
-	s.prompted("")
-	s.Send("\x04")
-	s.Ends(0)
-}
-
+// An evaluator that panics costs a completion or the colours, not the session.
 func TestTerminalCompletion(t *testing.T) {
 	t.Parallel()
 	s := start(t, normal)
 	s.prompted("")
-	s.Send("on\t")
-	s.prompted("only_one")
-	s.Send("\x15on\t\r") // keys, however fast
-	s.Shows(`ran "only_one"`)
-	s.prompted("")
-	s.Send("x + pri\t")
-	s.prompted("x + print")
-	s.Shows("print    printer")
-	s.Send("\t\t")
-	s.prompted("x + printer")
-	s.Send("(")
-	s.prompted("x + printer(")
-	if s.Count("print    printer") != 0 {
-		t.Error("the candidates stay below")
-	}
-	s.Send("\x15_G.中")
-	s.prompted("_G.中")
-	s.Send("\t\t\t")
-	s.prompted("_G.中文二")
-	s.Send("\x1b[Z")
-	s.prompted("_G.中文一")
-	s.Send("\x7f")
-	s.prompted("_G.中文")
-	s.Send("\x15many\t")
+	s.Send("many\t")
 	s.Shows("many59")
 	s.prompted("many")
-	s.Send("\x15nothing\t")
-	s.Wait("a bell", func(m *shown) bool { return m.Bells > 0 })
 	s.Send("\x15boom\t") // the evaluator panics
 	s.prompted("boom")
 	s.Send("\x15panic")
 	s.prompted("panic")
-	s.Send("\x15\tx")
-	s.prompted("    x")
 	s.Send("\x15\x04")
 	s.Ends(0)
-}
-
-func paste(lines int) string {
-	var b strings.Builder
-	b.WriteString("for i=1,2 do\n")
-	for i := range lines - 2 {
-		fmt.Fprintf(&b, "\tpri\tx%03d 中\n", i)
-	}
-	return b.String() + "end"
-}
-
-func TestTerminalPaste(t *testing.T) {
-	t.Parallel()
-	text := paste(300)
-	want := ran(text)
-	for _, tt := range []struct {
-		name, open, close string
-		cols, rows        int
-	}{
-		{"marked", "\x1b[200~", "\x1b[201~\r", 80, 24},
-		{"unmarked", "", "\r", 80, 24},
-		{"marked, small", "\x1b[200~", "\x1b[201~\r", 20, 5},
-		{"unmarked, small", "", "\r", 20, 5},
-		{"CRLF", "\x1b[200~", "\r\n\x1b[201~\r", 80, 24},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			s := start(t, world{cols: tt.cols, rows: tt.rows})
-			s.Wait("a prompt", func(m *shown) bool { return m.Paste })
-			newline := "\r"
-			if tt.name == "CRLF" {
-				newline = "\r\n"
-			}
-			s.Send(tt.open + strings.ReplaceAll(text, "\n", newline) + tt.close)
-			s.Wait("the paste run", func(m *shown) bool { return strings.Contains(m.Text(), want) && m.Paste })
-			if got, want := s.history(), escapeEntry.Replace(text)+"\n"; got != want {
-				t.Errorf("history is %q, want %q", got, want)
-			}
-			s.Send("\x04")
-			s.Ends(0)
-		})
-	}
 }
 
 // Lines that are whole run one after the other, and what is not for the loop is left for the chunk.
@@ -482,144 +344,6 @@ func TestTerminalHistoryUnwritable(t *testing.T) {
 	s.Ends(0)
 }
 
-// Every size works: what is typed runs, and nothing breaks.
-func TestTerminalSizes(t *testing.T) {
-	t.Parallel()
-	for _, size := range [][2]int{{80, 24}, {20, 5}, {8, 3}, {7, 2}, {2, 2}, {1, 1}, {0, 0}, {80, 1}, {1, 24}} {
-		t.Run(fmt.Sprint(size), func(t *testing.T) {
-			t.Parallel()
-			s := start(t, world{cols: size[0], rows: size[1]})
-			s.Wait("a prompt", func(m *shown) bool { return m.Paste })
-			s.Send("many\tpri\t\t\t\x15中\t\t\t\x7f\x15\x12a🙂\x07中文🙂 a\x01\x05\x1b[D\x1b[Db\tc")
-			s.Send("\x15\x0b= 中文\r")
-			s.Send("\x1b[A\x1b[A\x03")
-			s.Send("k = done\r")
-			s.Send("quiet\r")
-			s.Send("show k\r")
-			s.Wait("the value", func(m *shown) bool { return strings.Contains(strings.Join(strings.Fields(m.Text()), ""), `kis"done"`) })
-			s.Wait("a prompt", func(m *shown) bool { return m.Paste })
-			s.Send("\x04")
-			s.Ends(0)
-		})
-	}
-}
-
-func TestTerminalResize(t *testing.T) {
-	t.Parallel()
-	s := start(t, normal)
-	s.do("before", `ran "before"`)
-	text := strings.TrimSpace(strings.Repeat("word ", 31))
-	s.Send(text)
-	s.Wait("the line", func(m *shown) bool { return strings.HasSuffix(m.Current(), "word") && m.Y > 2 })
-	s.Resize(100, 30) // and no key
-	s.Wait("the line broken anew", func(m *shown) bool { return m.Row(3) == ("npu0/ctx2> " + text)[:100] })
-	for _, size := range [][2]int{{60, 10}, {100, 10}, {20, 5}, {1, 1}, {3, 2}, {80, 24}} {
-		s.Resize(size[0], size[1])
-		s.Send("\x01\x05") // and it is still alive
-	}
-	s.Send("!")
-	s.Wait("the line on the new screen", func(m *shown) bool {
-		return strings.HasSuffix(m.Text(), "word!") && strings.Contains(m.Text(), "npu0/ctx2> word word")
-	})
-	s.Send("\r")
-	s.Wait("the result", func(m *shown) bool {
-		return strings.Contains(m.Text(), ran(text+"!"))
-	})
-	s.prompted("")
-	s.Send("\x04")
-	s.Ends(0)
-}
-
-// An entry higher than the screen shows the part with the cursor, and all of it once it is run.
-func TestTerminalTall(t *testing.T) {
-	t.Parallel()
-	s := start(t, world{cols: 20, rows: 5})
-	s.Wait("a prompt", func(m *shown) bool { return m.Paste })
-	s.Send("\x1b[200~" + paste(12) + "\x1b[201~")
-	s.Wait("its end", func(m *shown) bool { return m.Current() == "> end" })
-	s.Send(strings.Repeat("\x1b[A", 11) + "!")
-	s.Wait("its start", func(m *shown) bool { return m.Y == 0 && m.Current() == "> for! i=1,2 do" })
-	s.Send(strings.Repeat("\x1b[B", 6))
-	s.Wait("its middle", func(m *shown) bool { return m.Y == 4 && strings.Contains(m.Current(), "x005") })
-	s.Send("\r")
-	s.Shows("ran(")
-	s.Wait("a prompt", func(m *shown) bool { return m.Paste })
-	if n := s.Count("x005"); n != 1 || s.Count("for! i") != 1 {
-		t.Errorf("the entry does not stand once in what was shown: %d", n)
-	}
-	s.Send("\x04")
-	s.Ends(0)
-}
-
-func TestTerminalColor(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		env  []string
-		want bool
-	}{
-		{nil, true},
-		{[]string{"NO_COLOR=1"}, false},
-		{[]string{"TERM=vt100"}, false},
-	} {
-		s := start(t, world{cols: 80, rows: 24, env: tt.env})
-		s.prompted("")
-		s.Send("for x do")
-		s.prompted("for x do")
-		s.Send("\x15fail\r")
-		s.Shows("error: failed")
-		s.prompted("")
-		s.Send("\x04")
-		s.Ends(0)
-		raw := s.Raw()
-		for _, code := range []string{colors[Keyword] + "for" + sgrReset, sgrPrompt + "npu0/ctx2> " + sgrReset, sgrError + "error: failed"} {
-			if strings.Contains(raw, code) != tt.want {
-				t.Errorf("%v: code %q sent: %v", tt.env, code, !tt.want)
-			}
-		}
-		if !tt.want && strings.Contains(raw, "m") && strings.Contains(raw, "\x1b[3") {
-			t.Errorf("%v: colour in %q", tt.env, raw)
-		}
-	}
-}
-
-func TestPlainTerminal(t *testing.T) {
-	t.Parallel()
-	s := start(t, world{cols: 80, rows: 24, env: []string{"TERM=dumb"}})
-	at := func(text string) {
-		t.Helper()
-		s.Wait(fmt.Sprintf("the line %q", text), func(m *shown) bool { return m.Current() == strings.TrimRight(text, " ") && m.X == len(text) })
-	}
-	s.Shows("toy 1")
-	at("npu0/ctx2> ")
-	s.Send("for i=1,2 do\n")
-	at("        >> ")
-	s.Send("body\nend\n")
-	s.Shows(`ran "for i=1,2 do\nbody\nend"`)
-	at("npu0/ctx2> ")
-	s.Send("for x do\n")
-	at("        >> ")
-	s.Send("half")
-	at("        >> half")
-	s.Send("\x03")
-	s.Shows("to leave:")
-	at("npu0/ctx2> ")
-	s.Send("sleep\n")
-	s.Shows("sleeping")
-	s.Send("\x03")
-	s.Shows("interrupted")
-	at("npu0/ctx2> ")
-	s.Send("fail\n")
-	s.Shows("error: failed")
-	at("npu0/ctx2> ")
-	s.Send("\x03")
-	s.Wait("a new prompt", func(m *shown) bool { return strings.HasSuffix(m.Text(), "^C\nnpu0/ctx2>") })
-	s.Send("\x04")
-	s.Ends(0)
-	if strings.Contains(s.Raw(), "\x1b") {
-		t.Errorf("escape codes in %q", s.Raw())
-	}
-}
-
 func TestPlainInput(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 100_000)
@@ -686,39 +410,5 @@ func TestPlainInterrupt(t *testing.T) {
 		}
 		r.Close()
 		w.Close()
-	}
-}
-
-// Any keys in any order leave a loop that works.
-func TestTerminalStorm(t *testing.T) {
-	t.Parallel()
-	keys := []string{"a", "中", "🙂", "e\u0301", " ", "do ", "end ", "many", "(", ")", "\t", "\t\t", "\x1b[Z", "\r", "\x1b\r", "\x01", "\x02", "\x05", "\x06",
-		"\x07", "\x08", "\x0b", "\x0c", "\x0e", "\x10", "\x12", "\x13", "\x14", "\x15", "\x17", "\x19", "\x7f", "\x00", "\x1b[A", "\x1b[B", "\x1b[C", "\x1b[D",
-		"\x1b[H", "\x1b[F", "\x1b[3~", "\x1bb", "\x1bf", "\x1bd", "\x1b\x7f", "\x1b[200~one\n\ttwo\x1b[201~", "\x1b[1;5C", "\x1b[1;5D", "\xff", "\x1b[999;999R"}
-	for seed, size := range [][2]int{{80, 24}, {9, 3}, {1, 1}} {
-		t.Run(fmt.Sprint(size), func(t *testing.T) {
-			t.Parallel()
-			s := start(t, world{cols: size[0], rows: size[1]})
-			s.Wait("a prompt", func(m *shown) bool { return m.Paste })
-			r := rand.New(rand.NewPCG(uint64(seed), 5))
-			for range 40 {
-				var b strings.Builder
-				for range 1 + r.IntN(30) {
-					b.WriteString(keys[r.IntN(len(keys))])
-				}
-				s.Send(b.String())
-			}
-			// Keys that come while a chunk runs are the terminal's: Ctrl-S stops it, Ctrl-Q goes on, and
-			// Ctrl-C may meet the chunk.
-			hint := func(m *shown) bool {
-				return strings.Contains(strings.Join(strings.Fields(m.Text()), ""), "(toleave:")
-			}
-			for end := time.Now().Add(repltest.Patience); time.Now().Before(end) && !s.Within(200*time.Millisecond, hint); {
-				s.Send("\x11x\x03")
-			}
-			s.Wait("the hint", hint)
-			s.Signal(syscall.SIGTERM)
-			s.Ends(143)
-		})
 	}
 }

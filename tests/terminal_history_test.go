@@ -15,9 +15,7 @@ func TestHistoryAcrossSessions(t *testing.T) {
 	s.prompted("")
 	s.send("function f()\r")
 	s.Line("  >> ")
-	s.send("return '中\\n' .. 6 * 7\r")
-	s.Line("  >> return '中\\n' .. 6 * 7")
-	s.send("end\r")
+	s.send("return '中\\n' .. 6 * 7\rend\r")
 	s.showsLast("  >> end")
 	s.leave()
 	if got, want := entries(t, state), `function f()\nreturn '中\\n' .. 6 * 7\nend`+"\n"; got != want {

@@ -45,6 +45,12 @@ func (s *terminal) editing() {
 	s.Wait("a prompt", func(m *screen) bool { return m.Paste })
 }
 
+// edits waits until the n-th line is edited, where too little of it is shown to tell.
+func (s *terminal) edits(n int) {
+	s.t.Helper()
+	s.Wait(fmt.Sprintf("prompt %d", n), func(m *screen) bool { return m.Edits >= n && m.Paste })
+}
+
 // runs types a chunk and waits for what it prints, and for the prompt after it.
 func (s *terminal) runs(chunk, want string) {
 	s.t.Helper()
@@ -81,6 +87,7 @@ func TestScreenSizes(t *testing.T) {
 			s.editing()
 			s.send("npu.\tpri\t\t\t\x15中\t\t\t\x7f\x15\x12a🙂\x07中文🙂 a\x01\x05\x1b[D\x1b[Db\tc")
 			s.send("\x15\x0bkept = '中'\r")
+			s.edits(2) // Ctrl-C is not for the chunk
 			s.send("\x1b[A\x1b[A\x03")
 			s.send("x = {}\r")
 			s.send("print(kept .. kept, 6 * 7, x.y)\r")
@@ -224,6 +231,7 @@ func TestScreenAsksNothing(t *testing.T) {
 	s := openScreen(t, 80, 24)
 	s.runs("npu.device_count()", "1")
 	s.send("npu.\t\t\x03")
+	s.Shows("^C")
 	s.prompted("")
 	s.send("\x1b[200~x = 1\ny = 2\x1b[201~\r")
 	s.runs("x + y", "3")

@@ -72,7 +72,6 @@ func (s *terminal) ends(status int) {
 
 // A newcomer finds help, devices, a kernel, a timeline and the way out.
 func TestInteractiveTour(t *testing.T) {
-	t.Parallel()
 	s := openTerminal(t, "--sim", "910b:2")
 	s.see("npulua ")
 	s.see("simulated Ascend910B3, 2 device(s)")
@@ -108,7 +107,6 @@ func TestInteractiveTour(t *testing.T) {
 // Ctrl-C ends what runs, whatever that is, and variables stay; while a chunk runs the terminal is in its
 // normal mode.
 func TestInteractiveInterrupt(t *testing.T) {
-	t.Parallel()
 	s := openTerminal(t, "--backend=sim", "--clock=wall")
 	s.see("npu> ")
 	s.send("kept = 42\n")
@@ -118,7 +116,6 @@ func TestInteractiveInterrupt(t *testing.T) {
 		"print 'runs' npu.sleep(1000)",
 		"print 'runs' local s = npu.device(0).context:create_stream() s:launch(npu.kernel 'spin', 1, 1000) s:synchronize(1000)",
 		"print 'runs' npu.spawn(npu.sleep, 1000):join()",
-		"print 'runs' os.execute 'sleep 1000'",
 		"print 'runs' while true do pcall(npu.sleep, 1000) end",
 	} {
 		s.send(chunk + "\n")
@@ -142,7 +139,6 @@ func TestInteractiveInterrupt(t *testing.T) {
 
 // Ctrl-C twice at an empty prompt leaves.
 func TestInteractiveLeave(t *testing.T) {
-	t.Parallel()
 	s := openTerminal(t, "--backend=sim")
 	s.see("npu> ")
 	s.send("\x03")
@@ -154,7 +150,6 @@ func TestInteractiveLeave(t *testing.T) {
 
 // A long wait says what it is for.
 func TestInteractiveWait(t *testing.T) {
-	t.Parallel()
 	s := openTerminal(t, "--backend=sim", "--clock=wall")
 	s.see("npu> ")
 	s.send("s = npu.device(0).context:create_stream() s:launch(npu.kernel 'spin', 1, 100) s:synchronize()\n")
@@ -167,7 +162,6 @@ func TestInteractiveWait(t *testing.T) {
 }
 
 func TestInteractiveWaysOut(t *testing.T) {
-	t.Parallel()
 	for _, row := range []struct {
 		chunk  string
 		status int
@@ -178,7 +172,6 @@ func TestInteractiveWaysOut(t *testing.T) {
 		{"npu.worker(function() os.exit(5) end):join()", 5},
 	} {
 		t.Run(row.chunk, func(t *testing.T) {
-			t.Parallel()
 			s := openTerminal(t, "--backend=sim")
 			s.see("npu> ")
 			s.send(row.chunk + "\n")
@@ -211,7 +204,6 @@ func TestInteractiveEdit(t *testing.T) {
 
 // What an enemy of narrow terminals does: tables, help and the banner fit the terminal, also after it was resized.
 func TestInteractiveFits(t *testing.T) {
-	t.Parallel()
 	s := openTerminal(t, "--sim", "910b:2")
 	fits := func(what, text string, columns int) {
 		t.Helper()
@@ -236,7 +228,6 @@ func TestInteractiveFits(t *testing.T) {
 
 // Commands are completed: their names, words, files and code.
 func TestInteractiveCompletesCommands(t *testing.T) {
-	t.Parallel()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "script.lua"), []byte("print('loaded ' .. 6 * 7)\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -265,7 +256,6 @@ func TestInteractiveCompletesCommands(t *testing.T) {
 
 // Ctrl-C that ends a program which a chunk reads from is no Ctrl-C at the next prompt.
 func TestInteractiveInterruptedProgram(t *testing.T) {
-	t.Parallel()
 	s := openTerminal(t, "--backend=sim")
 	s.see("npu> ")
 	for range 3 {

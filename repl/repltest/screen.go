@@ -26,6 +26,7 @@ type Screen struct {
 	X, Y     int      // of the cursor, from 0
 	Bells    int      // how often it was rung
 	Paste    bool     // bracketed paste is on: a line is edited
+	Edits    int      // how often it was switched on
 	Unknown  []string // what came that has no meaning here, quoted; every question is among it
 	cols     int
 	rows     int
@@ -165,8 +166,12 @@ func (s *Screen) Write(p []byte) (int, error) {
 
 // escape acts on the sequence at the start of p, and returns its length, 0 if it is not whole.
 func (s *Screen) escape(p []byte) int {
-	if len(p) < 3 {
+	if len(p) < 2 {
 		return 0
+	}
+	if p[1] != '[' {
+		s.Unknown = append(s.Unknown, strconv.Quote(string(p[:2])))
+		return 2
 	}
 	end := 2
 	for end < len(p) && (p[end] < 0x40 || p[end] > 0x7e) {
@@ -185,8 +190,6 @@ func (s *Screen) escape(p []byte) int {
 		s.wrap = false
 	}
 	switch {
-	case p[1] != '[':
-		s.Unknown = append(s.Unknown, strconv.Quote(string(p[:end+1])))
 	case final == 'm':
 	case final == 'A':
 		s.Y = max(0, s.Y-n)
@@ -203,7 +206,9 @@ func (s *Screen) escape(p []byte) int {
 			s.cells[y] = s.blank()
 		}
 	case args == "?2004" && (final == 'h' || final == 'l'):
-		s.Paste = final == 'h'
+		if s.Paste = final == 'h'; s.Paste {
+			s.Edits++
+		}
 	case string(p[:end+1]) == endMark:
 		s.ended = true
 	default:

@@ -183,7 +183,19 @@ func TestHelpFunction(t *testing.T) {
 		{`s.lunch?`, `no help on s.lunch: s has no "lunch", did you mean "launch"?`},
 		{`npu.devcie?`, `did you mean "device"?`},
 		{`nothing_like_it?`, "help() lists the topics"},
-		{`f(1)?`, "Invalid token near '?'"},
+		{`f(1)?`, "no help on f(1): "},
+		{`npu.device(0)?`, "device:create_context"},
+		{`npu.device(0).context:create_stream?`, "Example: "},
+		{`1 + s?`, "no help on 1 + s: ask about one name"},
+		{`x = 1 ?`, "no help on x = 1: ask about one name"},
+		{`help`, "Topics:"},
+		{`help npu`, "npu.device("},
+		{`help s.launch`, "Example: s:launch"},
+		{`help 107002`, "ACL_ERROR_RT_CONTEXT_NULL"},
+		{`help x = 1`, "parse error near 'x'"},
+		{`npu.nope?`, `no help on "npu.nope"` + "\n"},
+		{`x = 1 -- why?`, ""},
+		{`"why?"`, `"why?"`},
 	} {
 		if got := s.eval(c.chunk); !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, want %q in it", c.chunk, got, c.want)

@@ -72,23 +72,36 @@ func (e *Evaluator) explainNothing() string {
 	return replHelp + "\nTopics:\n" + text
 }
 
-// helpQuery is the name in "s.launch?", "?s.launch" or "?"; ok is false for other chunks.
-func helpQuery(chunk string) (name string, ok bool) {
+// helpQuery is what a chunk asks about that is no Lua: "s.launch?", "?s.launch", "help s.launch", "?" or "help".
+func helpQuery(chunk string) (about string, ok bool) {
 	chunk = strings.TrimSpace(chunk)
-	name, found := strings.CutSuffix(chunk, "?")
-	if !found {
-		if name, found = strings.CutPrefix(chunk, "?"); !found {
-			return "", false
+	list := tokens(chunk)
+	if len(list) == 0 || len(chunk) > maxTyped {
+		return "", false
+	}
+	first, last := list[0], list[len(list)-1]
+	switch {
+	case last.text == "?":
+		return strings.TrimSpace(strings.TrimRight(chunk, "?")), true
+	case first.text == "?":
+		return strings.TrimSpace(strings.TrimLeft(chunk, "?")), true
+	case chunk == "help":
+		return "", true
+	case first.text == "help" && list[1].start > first.end && isTopic(list[1:]):
+		return strings.TrimSpace(chunk[first.end:]), true
+	}
+	return "", false
+}
+
+// isTopic reports whether list is a name such as s.launch, or a number.
+func isTopic(list []token) bool {
+	for i, t := range list {
+		word := t.kind == tokenName || t.kind == tokenKeyword || t.kind == tokenNumber && len(list) == 1
+		if i%2 == 0 && !word || i%2 == 1 && t.text != "." && t.text != ":" {
+			return false
 		}
 	}
-	name = strings.TrimSpace(name)
-	for i, part := range strings.FieldsFunc(name, func(r rune) bool { return r == '.' || r == ':' }) {
-		number := i == 0 && strings.Trim(part, "0123456789") == ""
-		if !isName(part) && !isKeyword[part] && !number {
-			return "", false
-		}
-	}
-	return name, !strings.ContainsAny(name, " \t\r\n")
+	return len(list)%2 == 1
 }
 
 // explain is the help on what a name stands for, or on a topic.
@@ -96,9 +109,14 @@ func (e *Evaluator) explain(name string) string {
 	if name == "" {
 		return e.explainNothing()
 	}
-	list := tokens(name)
-	t, _ := e.expression(list, len(list)-1, nil)
+	list := significant(tokens(name))
+	if len(list) == 0 {
+		return e.explainNothing()
+	}
+	t, at := e.expression(list, len(list)-1, nil)
 	switch {
+	case at > 0:
+		return "no help on " + oneLine(name) + ": ask about one name, as in s.launch?"
 	case t.row != "":
 		return e.explainTopic(t.row)
 	case t.value != nil && t.state == known:
@@ -111,6 +129,9 @@ func (e *Evaluator) explain(name string) string {
 	}
 	if hint := e.missing(name); hint != "" {
 		return "no help on " + name + ": " + hint
+	}
+	if !isTopic(list) {
+		return "no help on " + oneLine(name) + ": what it is shows when it has run; ask about a name, as in s.launch?"
 	}
 	if len(list) > 2 { // a field of a handle
 		if parent, _ := e.expression(list, len(list)-3, nil); parent.class != "" {

@@ -100,27 +100,6 @@ func (e *Evaluator) Eval(ctx context.Context, chunk string) (err error) {
 	return e.print(ctx, text)
 }
 
-// RunFile runs a script as a chunk; the script's arguments are its "...". What it returns is not printed.
-func (e *Evaluator) RunFile(ctx context.Context, path string) error {
-	data, name, err := readFile(path, e.in.opts.Stdin)
-	if err != nil {
-		return err
-	}
-	fn, err := e.in.load(data, name)
-	if err != nil {
-		return err
-	}
-	var args []lua.LValue
-	for _, a := range e.in.opts.Args {
-		args = append(args, lua.LString(a))
-	}
-	_, err = e.run(ctx, fn, args...)
-	if flushErr := e.flush(ctx); err == nil {
-		err = flushErr
-	}
-	return err
-}
-
 // Prepare compiles a chunk once. The function that it returns runs it as Eval does, but prints no values and
 // leaves "_" as it is: for measuring.
 func (e *Evaluator) Prepare(chunk string) (run func(context.Context) error, err error) {
@@ -217,7 +196,12 @@ func (e *Evaluator) Prompt() string {
 func (e *Evaluator) FormatError(err error) string {
 	switch err := err.(type) {
 	case *InterruptedError:
-		if err.Trace != "" {
+		frames := strings.Split(err.Trace, "\n")[1:]
+		switch {
+		case len(frames) == 1: // it says where, and nothing else
+			place, _, _ := strings.Cut(strings.TrimSpace(frames[0]), ": in ")
+			return err.Error() + " at " + place
+		case len(frames) > 1:
 			return err.Error() + "\n" + err.Trace
 		}
 		return err.Error()

@@ -19,7 +19,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"strings"
 	"sync"
 
 	lua "github.com/yuin/gopher-lua"
@@ -55,6 +54,8 @@ type Options struct {
 
 // Interp is one Lua virtual machine with the npu module.
 type Interp struct {
+	Runner // runs scripts until the context of Open ends
+
 	L        *lua.LState
 	opts     Options
 	session  *npu.Session
@@ -106,6 +107,7 @@ type Interp struct {
 // Open starts a session and a virtual machine over it.
 func Open(ctx context.Context, opts Options) (*Interp, error) {
 	in := &Interp{opts: opts, sites: newSites()}
+	in.Runner = Runner{in, in.callMain}
 	ctx, in.cancel = context.WithCancelCause(ctx)
 	in.ctx = ctx
 	opts.Session.Where = in.sites.text
@@ -257,43 +259,6 @@ func (in *Interp) Close(force bool) error {
 
 // Place is the text of a place in a script, "script.lua:12".
 func (in *Interp) Place(site npu.Site) string { return in.sites.text(site) }
-
-// RunString compiles and runs a chunk called name. A name that starts with = is shown without it.
-func (in *Interp) RunString(code, name string) error {
-	fn, err := in.load([]byte(code), strings.TrimPrefix(name, "="))
-	if err != nil {
-		return err
-	}
-	return in.run(fn)
-}
-
-// RunFile runs a script; "-" is standard input. The script's arguments are also its "...".
-func (in *Interp) RunFile(path string) error {
-	data, name, err := readFile(path, in.opts.Stdin)
-	if err != nil {
-		return err
-	}
-	fn, err := in.load(data, name)
-	if err != nil {
-		return err
-	}
-	return in.run(fn)
-}
-
-// Require loads a module, as -l does.
-func (in *Interp) Require(name string) error {
-	_, err := in.protected(in.L, in.L.GetGlobal("require"), lua.LString(name))
-	return err
-}
-
-func (in *Interp) run(fn *lua.LFunction) error {
-	var args []lua.LValue
-	for _, a := range in.opts.Args {
-		args = append(args, lua.LString(a))
-	}
-	_, err := in.protected(in.L, fn, args...)
-	return err
-}
 
 // setArgs sets arg as lua(1) does: the script at 0, its arguments from 1 on, and the program before
 // it.

@@ -134,7 +134,13 @@ func (e *Evaluator) Notices() []string {
 	return out
 }
 
-// Pending is a line for each stream that has work left, and what it is at, for a wait that takes long. Unlike
-// the other methods it may be called from any goroutine while Eval runs; it returns when the runtime
-// has time to answer, which is not before a host function of the script that runs has ended.
-func (e *Evaluator) Pending() []string { return e.in.session.Pending() }
+// Waiting is what a wait that takes long is for: the program that the machine waits for, else what its tasks
+// wait for and what each stream with work left is at, a line each. Unlike the other methods it may be called from
+// any goroutine while Eval runs; it returns when the runtime has time to answer, which is not before a
+// host function of the script that runs has ended.
+func (e *Evaluator) Waiting() []string {
+	if program := e.in.std.Blocked(); program != "" {
+		return []string{program}
+	}
+	return append(e.in.session.Waits(), e.in.session.Pending()...)
+}

@@ -1,12 +1,22 @@
 package npu
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
-// Suggest returns `, did you mean "x"?` for the candidate nearest to name, or "" where none is near.
+// Suggest returns `, did you mean "x"?` for the candidate that name was most likely meant to be, or "" where
+// none is near: one slip in three letters, whatever their case, or the beginning of a longer word.
 func Suggest(name string, candidates []string) string {
-	best, bestDist := "", (len(name)+2)/3+1
+	const shortest = 3 // fewer letters may be anything
+	most := len(name) / shortest
+	best, bestDist := "", most+1
 	for _, c := range candidates {
-		if d := editDistance(name, c); d < bestDist || d == bestDist && best != "" && c < best {
+		d := editDistance(strings.ToLower(name), strings.ToLower(c))
+		if d > most && len(name) >= shortest && strings.HasPrefix(c, name) {
+			d = most
+		}
+		if d < bestDist || d == bestDist && best != "" && c < best {
 			best, bestDist = c, d
 		}
 	}

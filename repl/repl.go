@@ -100,6 +100,9 @@ type Options struct {
 	History string        // path of the history file: HistoryPath(Name); "off": none is kept
 	Wait    time.Duration // how long a chunk waits before the loop says for what: 1 s
 	Lines   Lines         // instead of In and Out; Run closes it
+
+	// First runs before the first prompt, as a chunk does: Ctrl-C ends its ctx, and the loop goes on. nil: nothing.
+	First func(ctx context.Context) error
 }
 
 // Exit statuses of Run besides those of an Exiter; a signal gives 128 and its number.
@@ -141,6 +144,11 @@ func Run(ctx context.Context, ev Evaluator, o Options) int {
 	defer l.close()
 	if l.lines.Interactive() && o.Banner != "" {
 		fmt.Fprintln(o.Out, strings.TrimRight(o.Banner, "\n"))
+	}
+	if o.First != nil {
+		if status, done := l.eval(ctx, o.First); done {
+			return status
+		}
 	}
 	return l.run(ctx)
 }
@@ -223,7 +231,7 @@ func (l *loop) run(ctx context.Context) int {
 			continue
 		default: // the end of the input, or of ctx; a terminal that is gone is an end too
 			if chunk != "" && !l.lines.Interactive() && ctx.Err() == nil {
-				if status, done := l.eval(ctx, chunk); done {
+				if status, done := l.eval(ctx, l.chunk(chunk)); done {
 					return status
 				}
 			}
@@ -241,7 +249,7 @@ func (l *loop) run(ctx context.Context) int {
 		if !isCommand(chunk) && l.ev.Incomplete(chunk) {
 			continue
 		}
-		status, done := l.eval(ctx, chunk)
+		status, done := l.eval(ctx, l.chunk(chunk))
 		if done {
 			return status
 		}
@@ -284,25 +292,32 @@ func isCommand(chunk string) bool {
 	return len(chunk) > 1 && chunk[0] == '.' && (chunk[1]|0x20 >= 'a' && chunk[1]|0x20 <= 'z' || chunk[1] == '?')
 }
 
-// eval runs a chunk or a command, and reports whether the loop ends, and with what status.
-func (l *loop) eval(ctx context.Context, chunk string) (status int, done bool) {
-	interrupts := 0
-	err := l.during(ctx, func(ctx context.Context) error {
-		if !isCommand(chunk) {
-			return l.ev.Eval(ctx, chunk)
+// chunk returns what runs a chunk or a command.
+func (l *loop) chunk(text string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if !isCommand(text) {
+			return l.ev.Eval(ctx, text)
 		}
-		ok, err := l.ev.Command(ctx, chunk)
+		ok, err := l.ev.Command(ctx, text)
 		if err == nil && !ok {
-			return fmt.Errorf("no command %q; .help lists what there is", strings.Fields(chunk)[0])
+			return fmt.Errorf("no command %q; .help lists what there is", strings.Fields(text)[0])
 		}
 		return err
-	}, &interrupts)
+	}
+}
+
+// eval calls run, and reports whether the loop ends, and with what status.
+func (l *loop) eval(ctx context.Context, run func(context.Context) error) (status int, done bool) {
+	interrupts := 0
+	err := l.during(ctx, run, &interrupts)
 	var exit Exiter
 	switch {
 	case errors.As(err, &exit):
 		return exit.ExitStatus(), true
 	case errors.Is(err, errStuck), interrupts > 0 && !l.lines.Interactive():
 		return statusInterrupted, true
+	case ctx.Err() != nil: // an error is only its consequence
+		return l.status(), true
 	}
 	if interrupts > 0 {
 		l.stopped = time.Now()
@@ -312,10 +327,8 @@ func (l *loop) eval(ctx context.Context, chunk string) (status int, done bool) {
 	}
 	l.failed = true
 	text := l.ev.FormatError(err)
-	if interrupts > 0 {
-		if errors.Is(err, context.Canceled) {
-			text = "interrupted"
-		}
+	if interrupts > 0 && err == context.Canceled {
+		text = "interrupted"
 	}
 	if f, ok := l.o.Err.(*os.File); ok && HasColor(f) {
 		text = sgrError + strings.ReplaceAll(text, "\n", sgrReset+"\n"+sgrError) + sgrReset

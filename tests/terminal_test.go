@@ -157,6 +157,18 @@ func TestInteractiveWait(t *testing.T) {
 	s.send("\x03")
 	s.see("interrupted")
 	s.see("> ")
+	for _, row := range []struct{ chunk, notice string }{
+		{"os.execute 'exec sleep 1000'", "(os.execute waits for exec sleep 1000; Ctrl-C interrupts)"},
+		{"return io.popen('sleep 1000'):read()", "(io.popen waits for sleep 1000; Ctrl-C interrupts)"},
+		{"io.popen('sleep 1000', 'w'):close()", "(io.popen waits for sleep 1000; Ctrl-C interrupts)"},
+		{"npu.sleep(1000)", "(main waits for 16m40s to pass at "},
+	} {
+		s.send(row.chunk + "\n")
+		s.see(row.notice)
+		s.send("\x03")
+		s.see("interrupted")
+		s.see("> ")
+	}
 	s.Signal(syscall.SIGTERM)
 	s.ends(143)
 }
@@ -216,7 +228,8 @@ func TestInteractiveFits(t *testing.T) {
 	fits("banner", s.upTo("npu> "), 80)
 	for _, columns := range []int{80, 40} {
 		s.Resize(columns, 24)
-		for _, chunk := range []string{"npu.devices()", ".devices", "help(npu.kernel)", "npu.worker?"} {
+		for _, chunk := range []string{"npu.devices()", ".devices", "help(npu.kernel)", "npu.worker?",
+			"npu.host('float32', -1)", "npu.host('float32', 4, {pined = true})"} {
 			s.send(chunk + "\n'se' .. 'en'\n")
 			fits(chunk, s.upTo("\"seen\"\n"), columns)
 			s.see("npu> ")
@@ -232,6 +245,7 @@ func TestInteractiveCompletesCommands(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "script.lua"), []byte("print('loaded ' .. 6 * 7)\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	t.Setenv("HOME", dir)
 	s := openTerminal(t, "--backend=sim")
 	s.see("npu> ")
 	for _, row := range []struct{ typed, shown string }{
@@ -240,6 +254,7 @@ func TestInteractiveCompletesCommands(t *testing.T) {
 		{".load " + dir + "/scr\t", "script.lua"},
 		{".time npu.device_c\t", "npu.device_count"},
 		{" .be\t", ".bench"},
+		{".load ~/scr\t", ".load ~/script.lua"},
 	} {
 		s.send(row.typed)
 		s.see(row.shown)
@@ -247,9 +262,11 @@ func TestInteractiveCompletesCommands(t *testing.T) {
 		s.see("^C")
 		s.see("npu> ")
 	}
-	s.send(".load " + dir + "/scr\t\n")
-	s.see("loaded 42")
-	s.see("npu> ")
+	for _, file := range []string{dir + "/scr\t", "~/script.lua", `"` + dir + `/script.lua"`} {
+		s.send(".load " + file + "\n")
+		s.see("loaded 42")
+		s.see("npu> ")
+	}
 	s.send("\x04")
 	s.ends(0)
 }
@@ -287,4 +304,46 @@ func TestInteractiveEditorWithOptions(t *testing.T) {
 	s.see("npu> ")
 	s.send("\x04")
 	s.ends(0)
+}
+
+// Ctrl-C while the script of -i runs ends the script, and what it has made is there at the prompt; a timeout is
+// for the script alone.
+func TestInteractiveScript(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "endless.lua")
+	write := func(code string) {
+		if err := os.WriteFile(script, []byte(code), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("made = 42 print 'runs' while true do end\n")
+	s := openTerminal(t, "--backend=sim", "--timeout", "30", "-i", script, "one", "two")
+	s.see("runs\n")
+	s.send("\x03")
+	s.see("interrupted at " + script + ":1\n")
+	s.see("npu> ")
+	s.send("made, arg[2]\n")
+	s.see("42\t\"two\"\n")
+	s.see("npu> ")
+	s.send("\x04")
+	s.ends(0)
+
+	s = openTerminal(t, "--backend=sim", "--clock=wall", "-i", "-e", "print 'runs' npu.sleep(1000)")
+	s.see("runs\n")
+	s.see("main waits for 16m40s to pass at (command line):1")
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	s.ends(143)
+
+	s = openTerminal(t, "--backend=sim", "--timeout", "0.2", "-i", script)
+	s.see("npulua: timeout: ")
+	s.see("endless.lua:1")
+	s.ends(124)
+
+	write("error 'no'\n")
+	s = openTerminal(t, "--backend=sim", "-i", script)
+	s.see("endless.lua:1: no")
+	s.see("npu> ")
+	s.send("os.exit(3)\n")
+	s.ends(3)
 }

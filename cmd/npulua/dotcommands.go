@@ -71,7 +71,11 @@ func (s *interactive) Complete(text string, pos int) (start int, candidates []st
 			words = append(words, c.name)
 		}
 	case name == ".load", name == ".save":
-		from, names := luabind.CompletePath(typed)
+		path := withHome(typed)
+		from, names := luabind.CompletePath(path)
+		if from -= len(path) - len(typed); from < 0 {
+			return pos, nil // a "~" alone
+		}
 		return arg + from, names
 	case name == ".trace":
 		start, words = arg, []string{"off", "on", "show"}
@@ -128,11 +132,30 @@ func dotHelp(s *interactive, _ context.Context, _ string) error {
 	return w.Flush()
 }
 
-func dotLoad(s *interactive, ctx context.Context, file string) error {
-	return s.run(func() error { return s.RunFile(ctx, file) }, fmt.Sprintf("dofile(%q)", file))
+// fileName is the file that people mean by an argument: it may stand in quotes, and begin with ~.
+func fileName(arg string) string {
+	if n := len(arg); n > 1 && (arg[0] == '"' || arg[0] == '\'') && arg[n-1] == arg[0] {
+		return arg[1 : n-1]
+	}
+	return withHome(arg)
 }
 
-func dotSave(s *interactive, _ context.Context, file string) error {
+// withHome replaces the ~ that path begins with.
+func withHome(path string) string {
+	rest, ok := strings.CutPrefix(path, "~")
+	if home, err := os.UserHomeDir(); ok && err == nil && (rest == "" || rest[0] == '/') {
+		return home + rest
+	}
+	return path
+}
+
+func dotLoad(s *interactive, ctx context.Context, arg string) error {
+	file := fileName(arg)
+	return s.run(func() error { return s.Runner(ctx).RunFile(file) }, fmt.Sprintf("dofile(%q)", file))
+}
+
+func dotSave(s *interactive, _ context.Context, arg string) error {
+	file := fileName(arg)
 	var code strings.Builder
 	n := 0
 	for _, chunk := range s.chunks {

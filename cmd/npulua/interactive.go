@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/term"
@@ -26,9 +27,10 @@ type interactive struct {
 	open func() (*luabind.Interp, error) // makes another machine, for .reset
 	out  io.Writer
 
-	chunks []string      // that ran without an error, for .save and .edit
-	last   time.Duration // virtual time when the last chunk began
-	traces bool          // .trace on: the timeline is shown after each chunk
+	current atomic.Pointer[luabind.Evaluator] // the same as Evaluator, for Waiting
+	chunks  []string                          // that ran without an error, for .save and .edit
+	last    time.Duration                     // virtual time when the last chunk began
+	traces  bool                              // .trace on: the timeline is shown after each chunk
 }
 
 // exit ends the loop with a status.
@@ -37,20 +39,24 @@ type exit struct{ status int }
 func (e exit) Error() string   { return fmt.Sprintf("exit %d", e.status) }
 func (e exit) ExitStatus() int { return e.status }
 
-// interact reads chunks from the terminal until people leave, and returns the exit status. open makes the
-// machine that takes the place of in at .reset.
-func (p *program) interact(ctx context.Context, in *luabind.Interp, open func() (*luabind.Interp, error)) int {
+// interact runs first, then reads chunks from the terminal until people leave, and returns the exit status.
+// open makes the machine that takes the place of in at .reset.
+func (p *program) interact(ctx context.Context, in *luabind.Interp, open func() (*luabind.Interp, error), first func(luabind.Runner) error) int {
 	s := &interactive{p: p, open: open, out: p.stdout}
 	s.use(in)
 	opts := repl.Options{Name: "npulua", Banner: luabind.Wrap(banner(in.Session().Info()), s.width()), Err: p.stderr}
 	opts.In, _ = p.stdin.(*os.File)
 	opts.Out, _ = p.stdout.(*os.File)
+	opts.First = func(ctx context.Context) error {
+		return s.run(func() error { return first(s.Runner(ctx)) }, "")
+	}
 	return repl.Run(ctx, s, opts)
 }
 
 // use makes in the machine of the loop.
 func (s *interactive) use(in *luabind.Interp) {
 	s.in, s.Evaluator = in, in.NewEvaluator()
+	s.current.Store(s.Evaluator)
 	s.fit()
 }
 
@@ -91,18 +97,18 @@ func (s *interactive) Eval(ctx context.Context, chunk string) error {
 	return s.run(func() error { return s.Evaluator.Eval(ctx, chunk) }, chunk)
 }
 
-// run calls eval, which runs a chunk. Where it succeeds, chunk is what .save and .edit know of it.
+// run calls eval, which runs a chunk. Where it succeeds, chunk is what .save and .edit know of it; "": nothing.
 func (s *interactive) run(eval func() error, chunk string) error {
 	s.last = s.Now()
 	err := eval()
 	if code, ok := s.in.WorkerExit(); ok {
 		return exit{code}
 	}
-	if err == nil {
+	if err == nil && chunk != "" {
 		s.chunks = append(s.chunks, chunk)
 	}
 	for _, text := range s.Notices() {
-		fmt.Fprintln(s.p.stderr, text)
+		fmt.Fprintln(s.p.stderr, s.wrap(text))
 	}
 	if s.traces {
 		if text := s.Timeline(s.last, s.width()); text != luabind.EmptyTimeline {
@@ -112,9 +118,20 @@ func (s *interactive) run(eval func() error, chunk string) error {
 	return err
 }
 
+// FormatError implements repl.Evaluator.
+func (s *interactive) FormatError(err error) string { return s.wrap(s.Evaluator.FormatError(err)) }
+
+// wrap breaks a message where a terminal would break it inside a word.
+func (s *interactive) wrap(text string) string {
+	if !isTerminal(s.p.stderr) {
+		return text
+	}
+	return luabind.Wrap(text, s.width())
+}
+
 // Waiting implements repl.Waiter.
 func (s *interactive) Waiting() string {
-	return strings.Join(append(s.in.Session().Waits(), s.Pending()...), "; ")
+	return strings.Join(s.current.Load().Waiting(), "; ")
 }
 
 // Highlight implements repl.Evaluator.

@@ -2,10 +2,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
 	"runtime"
@@ -95,14 +97,10 @@ func (p *program) execute(o *options, embedded *source) int {
 
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	stop := sync.OnceFunc(watchSignals(ctx, cancel, p.stderr))
-	defer stop()
-	if o.timeout > 0 {
-		timer := time.AfterFunc(o.timeout, func() { p.interrupt(cancel, errTimeout, exitTimeout) })
-		unwatch := stop
-		stop = func() { timer.Stop(); unwatch() }
-		defer stop()
-	}
+	unwatch := sync.OnceFunc(watchSignals(ctx, cancel, p.stderr))
+	defer unwatch()
+	timer := time.AfterFunc(cmp.Or(o.timeout, math.MaxInt64), func() { p.interrupt(cancel, errTimeout, exitTimeout) })
+	defer timer.Stop()
 
 	var in *luabind.Interp
 	open := func() (*luabind.Interp, error) {
@@ -122,15 +120,20 @@ func (p *program) execute(o *options, embedded *source) int {
 	if notice := in.Session().Info().Notice; notice != "" {
 		fmt.Fprintf(p.stderr, "npulua: %s\n", notice)
 	}
-	err := p.runChunks(in, o, script, embedded)
 	if interactive && ctx.Err() == nil {
-		if err != nil {
-			fmt.Fprintf(p.stderr, "npulua: %s\n", in.FormatError(err))
+		unwatch() // signals are for the loop now
+		var failed error
+		status := p.interact(ctx, in, open, func(r luabind.Runner) error {
+			defer timer.Stop() // a timeout is for the script
+			failed = p.runChunks(r, o, script, embedded)
+			return failed
+		})
+		if ctx.Err() != nil {
+			return p.finish(ctx, in, o, failed, exitStatus(ctx, failed))
 		}
-		stop() // signals are for the loop now, and a timeout is for the script
-		status := p.interact(ctx, in, open)
 		return p.leave(ctx, cancel, in, o, status)
 	}
+	err := p.runChunks(in.Runner, o, script, embedded)
 	if err == nil {
 		err = in.Finish()
 	}
@@ -169,13 +172,13 @@ func (p *program) cannotOpen(err error) int {
 	return exitError
 }
 
-func (p *program) runChunks(in *luabind.Interp, o *options, script string, embedded *source) error {
+func (p *program) runChunks(r luabind.Runner, o *options, script string, embedded *source) error {
 	for _, c := range o.chunks {
 		var err error
 		if c.module {
-			err = in.Require(c.text)
+			err = r.Require(c.text)
 		} else {
-			err = in.RunString(c.text, "(command line)")
+			err = r.RunString(c.text, "(command line)")
 		}
 		if err != nil {
 			return err
@@ -183,9 +186,9 @@ func (p *program) runChunks(in *luabind.Interp, o *options, script string, embed
 	}
 	switch {
 	case embedded != nil:
-		return in.RunString(embedded.code, embedded.name)
+		return r.RunString(embedded.code, embedded.name)
 	case script != "":
-		return in.RunFile(script)
+		return r.RunFile(script)
 	}
 	return nil
 }

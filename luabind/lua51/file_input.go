@@ -23,6 +23,7 @@ type source struct {
 	r      io.Reader
 	prompt bool
 	before func(context.Context) error // nil: nothing to do before a read
+	noted  func() func()               // of the process that is read from; nil: none
 
 	ctx     context.Context // of the call under way
 	reading chan chunk      // the read under way; nil: none
@@ -68,6 +69,9 @@ func (s *source) Read(p []byte) (int, error) {
 		}
 		s.reading = make(chan chunk, 1)
 		go readChunk(s.r, s.reading)
+	}
+	if s.noted != nil {
+		defer s.noted()()
 	}
 	select {
 	case c := <-s.reading:

@@ -5,7 +5,9 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"strings"
 	"sync"
+	"sync/atomic"
 
 	lua "github.com/yuin/gopher-lua"
 )
@@ -19,6 +21,29 @@ type Streams struct {
 	Stdin          io.Reader
 	Stdout, Stderr *Output
 	StdinTerminal  bool // Stdin is an interactive terminal
+
+	blocked atomic.Pointer[string] // see Blocked
+}
+
+// Blocked is the program that a machine waits for, such as "os.execute waits for sleep 5", or "". It may be
+// called from any goroutine.
+func (s *Streams) Blocked() string {
+	if text := s.blocked.Load(); text != nil {
+		return *text
+	}
+	return ""
+}
+
+// blocker returns what notes that a function waits for a program, until done is called.
+func (s *Streams) blocker(function, command string) func() (done func()) {
+	text := function + " waits for " + strings.Join(strings.Fields(command), " ")
+	if short := []rune(text); len(short) > 60 {
+		text = string(short[:60]) + "..."
+	}
+	return func() func() {
+		s.blocked.Store(&text)
+		return func() { s.blocked.CompareAndSwap(&text, nil) }
+	}
 }
 
 // IO is the io library of one Lua state.

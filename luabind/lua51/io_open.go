@@ -169,10 +169,12 @@ func (x *IO) startPipe(L *lua.LState, command string, read bool) (*file, error) 
 		ours.Close()
 		return nil, err
 	}
+	child.noted = x.streams.blocker("io.popen", command)
 	child.killAfter(machineContext(x.main))
 	f := &file{end: ours, child: child}
 	if read {
 		f.in = newInput(r)
+		f.in.src.noted = child.noted
 	} else {
 		f.out = NewOutput(w, BlockBuffered)
 	}

@@ -44,6 +44,7 @@ func (s *Streams) execute(L *lua.LState) int {
 		L.Push(lua.LNumber(-1))
 		return 1
 	}
+	p.noted = s.blocker("os.execute", command)
 	raiseInterruption(L, p.wait(ctx))
 	L.Push(lua.LNumber(p.status()))
 	return 1

@@ -22,6 +22,7 @@ type process struct {
 	cmd     *exec.Cmd
 	inGroup bool          // it shares our process group
 	exited  chan struct{} // closed when the child has ended
+	noted   func() func() // notes that the child is waited for, until what it returns is called; nil: nobody asks
 
 	once   sync.Once // guards the taking
 	mu     sync.Mutex
@@ -100,6 +101,9 @@ func (p *process) killAfter(ctx context.Context) {
 
 // wait waits for the child to end; when ctx ends first it kills it and returns an interruption.
 func (p *process) wait(ctx context.Context) error {
+	if p.noted != nil {
+		defer p.noted()()
+	}
 	var err error
 	select {
 	case <-p.exited:

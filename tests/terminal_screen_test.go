@@ -237,7 +237,7 @@ func TestScreenAsksNothing(t *testing.T) {
 	s.runs("x + y", "3")
 	s.leave()
 	plain := regexp.MustCompile("\x1b\\[([0-9;]*m|[0-9]*[AC]|J|H|2J|\\?2004[hl])")
-	if rest := plain.ReplaceAllString(s.Raw(), ""); strings.ContainsAny(rest, "\x1b\x05\x0e\x0f\x9b") {
+	if rest := plain.ReplaceAllString(s.Raw(), ""); strings.ContainsAny(rest, "\x1b\x05\x0e\x0f\u009b") {
 		t.Errorf("the terminal was sent codes that it need not know: %q", rest)
 	}
 }

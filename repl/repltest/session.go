@@ -87,7 +87,8 @@ func (s *Session) read() {
 	b := make([]byte, 4096)
 	for {
 		s.reading.Lock()
-		s.reading.Unlock() //nolint:staticcheck // it only waits
+		//lint:ignore SA2001 it waits while the terminal is deaf
+		s.reading.Unlock()
 		n, err := s.master.Read(b)
 		s.mu.Lock()
 		_, _ = s.screen.Write(b[:n])

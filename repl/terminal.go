@@ -51,6 +51,7 @@ type Terminal struct {
 	active bool // a Read goes on, and takes keys
 	busy   bool // readline acts on a key
 	closed bool
+	asked  bool  // readline has asked for a key
 	end    error // why Read ends, unless by Enter
 	ctx    context.Context
 
@@ -166,6 +167,14 @@ func (t *Terminal) Close() error {
 	}
 	t.closed = true
 	t.change.Broadcast()
+	// readline's goroutine for input tells those who wait for its end that it runs only when it runs. It
+	// does when it asks for a key.
+	if !t.asked {
+		t.rl.Terminal.KickRead()
+	}
+	for !t.asked {
+		t.change.Wait()
+	}
 	t.mu.Unlock()
 	signal.Stop(t.resizes)
 	close(t.closing)
@@ -243,6 +252,8 @@ func (t *Terminal) Read(ctx context.Context, prompt string) (string, error) {
 // next one. It returns false after Close.
 func (t *Terminal) nextKey() (rune, bool) {
 	t.mu.Lock()
+	t.asked = true
+	t.change.Broadcast()
 	for (t.busy || !t.active) && !t.closed {
 		t.change.Wait()
 	}

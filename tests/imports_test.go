@@ -12,6 +12,7 @@ import (
 var allowed = map[string][]string{
 	"npulua/cmd/npulua":              {"npulua/repl", "npulua/luabind", "npulua/npu", "npulua/scripts", "github.com/spf13/pflag", "golang.org/x/term"},
 	"npulua/repl":                    {"github.com/chzyer/readline", "github.com/mattn/go-runewidth", "golang.org/x/sys/unix", "golang.org/x/term"},
+	"npulua/repl/repltest":           {"github.com/creack/pty", "github.com/mattn/go-runewidth", "golang.org/x/sys/unix", "golang.org/x/term"},
 	"npulua/scripts":                 {},
 	"npulua/luabind":                 {"npulua/luabind/lua51", "npulua/npu", "github.com/yuin/gopher-lua"},
 	"npulua/luabind/lua51":           {"github.com/yuin/gopher-lua", "github.com/yuin/gopher-lua/ast", "github.com/yuin/gopher-lua/parse"},

@@ -7,30 +7,22 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/creack/pty"
-	"golang.org/x/sys/unix"
+	"npulua/repl/repltest"
 )
 
-// terminal is the binary in a pseudo terminal of 80 x 24.
+// terminal is the binary in a pseudo terminal.
 type terminal struct {
-	t      *testing.T
-	master *os.File
-	slave  *os.File
-	cmd    *exec.Cmd
-	before unix.Termios
-
-	mu      sync.Mutex
-	text    strings.Builder
-	changed chan struct{}
+	*repltest.Session
+	t   *testing.T
+	cmd *exec.Cmd
 }
 
+// openTerminal starts the binary in a terminal of 80 x 24, without colour.
 func openTerminal(t *testing.T, args ...string) *terminal {
 	t.Helper()
 	cmd := exec.Command(binary, args...)
@@ -38,126 +30,44 @@ func openTerminal(t *testing.T, args ...string) *terminal {
 	return startTerminal(t, cmd)
 }
 
-// startTerminal starts cmd in a terminal, with a history of its own.
+// startTerminal starts cmd in a terminal of 80 x 24, with a history of its own.
 func startTerminal(t *testing.T, cmd *exec.Cmd) *terminal {
 	t.Helper()
-	master, slave, err := pty.Open()
-	if err != nil {
-		t.Skip("no pseudo terminals here: ", err)
-	}
-	s := &terminal{t: t, master: master, slave: slave, changed: make(chan struct{}, 1)}
-	if err := pty.Setsize(master, &pty.Winsize{Rows: 24, Cols: 80}); err != nil {
-		t.Fatal(err)
-	}
-	s.before = s.termios()
-	s.cmd = cmd
-	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = slave, slave, slave
-	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	s.cmd.Env = append(s.cmd.Env, "XDG_STATE_HOME="+t.TempDir())
-	if err := s.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go s.read()
-	t.Cleanup(func() {
-		_ = s.cmd.Process.Kill() // where the test has failed
-		master.Close()
-		slave.Close()
-	})
-	return s
+	return startIn(t, cmd, t.TempDir(), 80, 24)
 }
 
-// read collects what the program writes. It answers nothing, as some terminals do.
-func (s *terminal) read() {
-	buf := make([]byte, 4096)
-	for {
-		n, err := s.master.Read(buf)
-		if err != nil {
-			return
-		}
-		s.mu.Lock()
-		s.text.Write(buf[:n])
-		s.mu.Unlock()
-		select {
-		case s.changed <- struct{}{}:
-		default:
-		}
-	}
+// startIn starts cmd in a terminal of any size, with its history below state.
+func startIn(t *testing.T, cmd *exec.Cmd, state string, cols, rows int) *terminal {
+	t.Helper()
+	cmd.Env = append(cmd.Env, "XDG_STATE_HOME="+state, "GORACE=atexit_sleep_ms=0")
+	return &terminal{Session: repltest.Start(t, cmd, cols, rows), t: t, cmd: cmd}
 }
 
-func (s *terminal) termios() unix.Termios {
-	s.t.Helper()
-	state, err := unix.IoctlGetTermios(int(s.slave.Fd()), unix.TCGETS)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return *state
-}
-
-var escapes = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]|\x1b[=>78]|\r|\a")
-
-// output is all that was written so far, without escape codes.
-func (s *terminal) output() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return escapes.ReplaceAllString(s.text.String(), "")
-}
-
-// take is the output up to text, if that stands in it; what comes after it is left.
-func (s *terminal) take(text string) (before string, ok bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	before, rest, ok := strings.Cut(escapes.ReplaceAllString(s.text.String(), ""), text)
-	if ok {
-		s.text.Reset()
-		s.text.WriteString(rest)
-	}
-	return before, ok
-}
+// output is all that was written and not seen yet, without escape codes.
+func (s *terminal) output() string { return s.Unseen() }
 
 // see waits until text stands in what was written since the last call.
 func (s *terminal) see(text string) {
 	s.t.Helper()
-	s.upTo(text)
+	s.UpTo(text)
 }
 
 // upTo waits for text, and returns what was written since the last call, with text at its end.
 func (s *terminal) upTo(text string) string {
 	s.t.Helper()
-	for end := time.After(20 * time.Second); ; {
-		if before, ok := s.take(text); ok {
-			return before + text
-		}
-		select {
-		case <-s.changed:
-		case <-end:
-			s.t.Fatalf("%q does not come; got %q", text, s.output())
-		}
-	}
+	return s.UpTo(text)
 }
 
+// send types text.
 func (s *terminal) send(text string) {
 	s.t.Helper()
-	if _, err := s.master.WriteString(text); err != nil {
-		s.t.Fatal(err)
-	}
+	s.Send(text)
 }
 
 // ends waits for the end, and checks its status and that the terminal is as it was.
 func (s *terminal) ends(status int) {
 	s.t.Helper()
-	done := make(chan struct{})
-	go func() { _ = s.cmd.Wait(); close(done) }()
-	select {
-	case <-done:
-	case <-time.After(20 * time.Second):
-		s.t.Fatalf("it does not end; got %q", s.output())
-	}
-	if got := s.cmd.ProcessState.ExitCode(); got != status {
-		s.t.Errorf("exit status %d, want %d; got %q", got, status, s.output())
-	}
-	if got := s.termios(); got != s.before {
-		s.t.Errorf("the terminal is left as %+v, it was %+v", got, s.before)
-	}
+	s.Ends(status)
 }
 
 // A newcomer finds help, devices, a kernel, a timeline and the way out.
@@ -206,13 +116,12 @@ func TestInteractiveInterrupt(t *testing.T) {
 		"print 'runs' npu.sleep(1000)",
 		"print 'runs' local s = npu.device(0).context:create_stream() s:launch(npu.kernel 'spin', 1, 1000) s:synchronize(1000)",
 		"print 'runs' npu.spawn(npu.sleep, 1000):join()",
-		"print 'runs' os.execute 'sleep 1000'",
 		"print 'runs' while true do pcall(npu.sleep, 1000) end",
 	} {
 		s.send(chunk + "\n")
 		s.see("runs\n")
-		if got := s.termios(); got.Lflag != s.before.Lflag {
-			t.Errorf("while %s the terminal has flags %#x, want %#x", chunk, got.Lflag, s.before.Lflag)
+		if !s.Normal() {
+			t.Errorf("while %s the terminal is not in its normal mode", chunk)
 		}
 		s.send("\x03")
 		s.see("interrupted")
@@ -260,9 +169,7 @@ func TestInteractiveWait(t *testing.T) {
 		s.see("interrupted")
 		s.see("> ")
 	}
-	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	s.Signal(syscall.SIGTERM)
 	s.ends(143)
 }
 
@@ -319,14 +226,12 @@ func TestInteractiveFits(t *testing.T) {
 		}
 	}
 	fits("banner", s.upTo("npu> "), 80)
-	for _, columns := range []uint16{80, 40} {
-		if err := pty.Setsize(s.master, &pty.Winsize{Rows: 24, Cols: columns}); err != nil {
-			t.Fatal(err)
-		}
+	for _, columns := range []int{80, 40} {
+		s.Resize(columns, 24)
 		for _, chunk := range []string{"npu.devices()", ".devices", "help(npu.kernel)", "npu.worker?",
 			"npu.host('float32', -1)", "npu.host('float32', 4, {pined = true})"} {
 			s.send(chunk + "\n'se' .. 'en'\n")
-			fits(chunk, s.upTo("\"seen\"\n"), int(columns))
+			fits(chunk, s.upTo("\"seen\"\n"), columns)
 			s.see("npu> ")
 		}
 	}

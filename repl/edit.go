@@ -19,7 +19,7 @@ var edits = map[rune]edit{
 	keyEndOfLine: func(_ *Terminal, s []rune, pos int) ([]rune, int) { return s, lineEnd(s, pos) },
 	keyWordLeft:  func(_ *Terminal, s []rune, pos int) ([]rune, int) { return s, wordLeft(s, pos) },
 	keyWordRight: func(_ *Terminal, s []rune, pos int) ([]rune, int) { return s, wordRight(s, pos) },
-	keyDelete:    func(_ *Terminal, s []rune, pos int) ([]rune, int) { return cut(s, pos, min(pos+1, len(s))), pos },
+	keyDelete:    deleteNext,
 	keyNewline: func(_ *Terminal, s []rune, pos int) ([]rune, int) {
 		return slices.Insert(slices.Clone(s), pos, '\n'), pos + 1
 	},
@@ -147,4 +147,12 @@ func (t *Terminal) recall(s []rune, pos, step int) ([]rune, int) {
 		text = []rune(t.history.entries[at])
 	}
 	return slices.Clone(text), len(text)
+}
+
+// deleteNext is also Ctrl-D where something is typed, which people may press to leave.
+func deleteNext(t *Terminal, s []rune, pos int) ([]rune, int) {
+	if pos == len(s) {
+		t.screen.bell()
+	}
+	return cut(s, pos, min(pos+1, len(s))), pos
 }

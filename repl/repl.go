@@ -23,7 +23,7 @@ import (
 type Evaluator interface {
 	// Eval runs a chunk and prints its values. ctx ends it, and all it waits for; variables stay.
 	Eval(ctx context.Context, chunk string) error
-	// Incomplete reports whether more lines may make a valid chunk of it: what the parser says.
+	// Incomplete reports whether more lines may make a valid chunk of it, or a command: what the parser says.
 	Incomplete(chunk string) bool
 	// Complete lists what can stand in place of text[start:pos]. text is all of the chunk typed so
 	// far, its earlier lines included; start and pos count bytes.
@@ -36,7 +36,7 @@ type Evaluator interface {
 	// FormatError is an error as people should see it, without a newline at the end.
 	FormatError(err error) string
 	// Command runs a line that begins with a dot and a letter (".help"); ok is false where there is
-	// no such command.
+	// no such command. An Entry as err runs in place of the command.
 	Command(ctx context.Context, line string) (ok bool, err error)
 }
 
@@ -51,6 +51,11 @@ type Exiter interface {
 	error
 	ExitStatus() int
 }
+
+// Entry is what Command returns to have a chunk run and remembered as if it had been typed.
+type Entry string
+
+func (e Entry) Error() string { return "the chunk " + string(e) }
 
 // Span is a piece of text to colour: text[Start:End], in bytes.
 type Span struct {
@@ -90,6 +95,9 @@ var (
 	ErrInterrupt = errors.New("interrupted")
 	ErrDropped   = errors.New("interrupted, and the typed text dropped")
 )
+
+// rememberer is Lines with a history.
+type rememberer interface{ remember(entry string) }
 
 // Options say where a loop reads and writes. Zero fields have the defaults that are named.
 type Options struct {
@@ -246,7 +254,7 @@ func (l *loop) run(ctx context.Context) int {
 			chunk = ""
 			continue
 		}
-		if !isCommand(chunk) && l.ev.Incomplete(chunk) {
+		if l.ev.Incomplete(chunk) {
 			continue
 		}
 		status, done := l.eval(ctx, l.chunk(chunk))
@@ -311,7 +319,13 @@ func (l *loop) eval(ctx context.Context, run func(context.Context) error) (statu
 	interrupts := 0
 	err := l.during(ctx, run, &interrupts)
 	var exit Exiter
+	var entry Entry
 	switch {
+	case errors.As(err, &entry):
+		if r, ok := l.lines.(rememberer); ok {
+			r.remember(string(entry))
+		}
+		return l.eval(ctx, l.chunk(string(entry)))
 	case errors.As(err, &exit):
 		return exit.ExitStatus(), true
 	case errors.Is(err, errStuck), interrupts > 0 && !l.lines.Interactive():

@@ -327,6 +327,13 @@ func (s started) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// remember adds an entry to the history.
+func (t *Terminal) remember(entry string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.warn(t.history.add(entry))
+}
+
 // filter decides what readline is given for a key.
 func (t *Terminal) filter(key rune) (rune, bool) {
 	t.mu.Lock()
@@ -398,7 +405,7 @@ func (t *Terminal) incomplete() (more bool) {
 		}
 	}()
 	text := string(t.line)
-	return strings.TrimSpace(text) != "" && !isCommand(text) && t.ev.Incomplete(text)
+	return strings.TrimSpace(text) != "" && t.ev.Incomplete(text)
 }
 
 // listener is called when readline is done with a key, and with key 0 when Readline begins.

@@ -207,6 +207,12 @@ func TestInteractiveEdit(t *testing.T) {
 	s.send(".edit\n")
 	s.see("42\n")
 	s.see("npu> ")
+	s.send("\x1b[A\n") // the chunk, not the command
+	s.see("42\n")
+	s.see("npu> ")
+	s.send(".time for i = 1, 2 do\nprint(i)\nend\n")
+	s.see("on the host")
+	s.see("npu> ")
 	s.send(fmt.Sprintf("%s\n", ".nonsense"))
 	s.see("no command \".nonsense\"")
 	s.see("npu> ")

@@ -12,6 +12,7 @@ import (
 
 	"npulua/luabind"
 	"npulua/npu"
+	"npulua/repl"
 )
 
 // dotCommand is a line of the interactive mode that is no Lua.
@@ -115,6 +116,17 @@ func (s *interactive) Command(ctx context.Context, line string) (bool, error) {
 		return true, fmt.Errorf("no command %q%s", name, hint)
 	}
 	return false, nil
+}
+
+// Incomplete implements repl.Evaluator: of the commands those that take code go on.
+func (s *interactive) Incomplete(chunk string) bool {
+	name, arg := splitCommand(chunk)
+	for _, c := range dotCommands {
+		if c.name == name {
+			return c.args == "CODE" && s.Evaluator.Incomplete(arg)
+		}
+	}
+	return s.Evaluator.Incomplete(chunk)
 }
 
 func dotHelp(s *interactive, _ context.Context, _ string) error {
@@ -316,7 +328,7 @@ func dotEdit(s *interactive, ctx context.Context, _ string) error {
 	if err != nil || strings.TrimSpace(string(code)) == "" {
 		return err
 	}
-	return s.Eval(ctx, strings.TrimRight(string(code), "\n"))
+	return repl.Entry(strings.TrimRight(string(code), "\n"))
 }
 
 func dotQuit(*interactive, context.Context, string) error { return exit{exitOK} }

@@ -32,7 +32,12 @@ func TestEndsTerminalAsBefore(t *testing.T) {
 		{"Ctrl-D", prompt, keys("\x04"), 0},
 		{".quit", prompt, keys(".quit\r"), 0},
 		{"os.exit", prompt, keys("os.exit(3)\r"), 3},
-		{"an error and Ctrl-D", func(s *terminal) { s.send("error 'as asked'\r"); s.Shows("input 1:1: as asked\nnpu>") }, keys("\x04"), 0},
+		{"an error and Ctrl-D", func(s *terminal) {
+			s.send("error('as asked', 0)\r")
+			s.Wait("the error and a prompt", func(m *screen) bool {
+				return m.Paste && strings.Contains(m.Text(), "\nas asked\n") && m.Current() == "npu>"
+			})
+		}, keys("\x04"), 0},
 		{"Ctrl-C twice", prompt, func(s *terminal) { s.send("\x03"); s.Shows("Ctrl-C twice"); s.prompted(""); s.send("\x03") }, 130},
 		{"Ctrl-C twice at once", prompt, keys("\x03\x03"), 130},
 		{"SIGTERM at the prompt", prompt, sigterm, 143},

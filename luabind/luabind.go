@@ -223,6 +223,17 @@ func (in *Interp) Flush() error {
 	return in.std.Stdout.Err()
 }
 
+// flush is Flush; what nobody takes does not hold up a forced end.
+func (in *Interp) flush(force bool) {
+	ctx := context.Background()
+	if force {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, flushTime)
+		defer cancel()
+	}
+	_ = in.std.Stdout.Flush(ctx) // Err has it too
+}
+
 // Session is the session that the scripts work in.
 func (in *Interp) Session() *npu.Session { return in.session }
 
@@ -252,7 +263,7 @@ func (in *Interp) Close(force bool) error {
 	if !force {
 		err = errors.Join(in.failure(), err)
 	}
-	_ = in.Flush()       // callbacks have run; Err has it too
+	in.flush(force) // callbacks have run
 	in.io.Finish(in.ctx) // at once where that has ended
 	in.io.Close()
 	in.L.Close()

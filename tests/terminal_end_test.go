@@ -111,3 +111,18 @@ func TestEndsDeaf(t *testing.T) {
 	}
 	hear()
 }
+
+// Neither does one that a chunk prints to.
+func TestEndsDeafWhilePrinting(t *testing.T) {
+	t.Parallel()
+	s := openScreen(t, 80, 24)
+	s.prompted("")
+	s.send("while true do print(('x'):rep(1000)) end\r")
+	s.Shows("xxxxx")
+	hear := s.Deafen()
+	defer hear()
+	s.Signal(syscall.SIGTERM)
+	if got := s.Exit(); got != 143 {
+		t.Errorf("exit status %d, want 143", got)
+	}
+}

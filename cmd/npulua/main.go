@@ -148,6 +148,7 @@ func (p *program) leave(ctx context.Context, cancel context.CancelCauseFunc, in 
 		defer watchSignals(ctx, cancel, p.stderr)()
 		return p.finish(ctx, in, o, nil, status)
 	}
+	defer time.AfterFunc(grace, func() { os.Exit(status) }).Stop() // the terminal may take no output any more
 	for _, line := range pending {
 		fmt.Fprintf(p.stderr, "npulua: dropped: %s\n", line)
 	}

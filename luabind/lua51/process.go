@@ -16,6 +16,10 @@ const (
 	killedDelay = 20 * time.Millisecond
 )
 
+// keyDelay is how long the end of a child by the interrupt key waits for the key to end the script too: the
+// terminal sends it to both.
+const keyDelay = time.Second
+
 // process is a running child of os.execute or io.popen. Its process id stays its own until wait
 // takes it, so a signal can never reach somebody else.
 type process struct {
@@ -119,6 +123,13 @@ func (p *process) wait(ctx context.Context) error {
 		unhook()
 	}
 	p.take()
+	if err == nil && p.inGroup && interruptedByKey(p.status()) {
+		select {
+		case <-ctx.Done():
+			err = interruption{ctx.Err()}
+		case <-time.After(keyDelay):
+		}
+	}
 	return err
 }
 
@@ -138,3 +149,7 @@ func (p *process) take() {
 
 // status is the child's status as wait(2) gives it; wait must have returned.
 func (p *process) status() int { return waitStatus(p.cmd.ProcessState) }
+
+// interruptedByKey reports whether a status is that of a program which the interrupt key ended, or of a shell
+// that ran one.
+func interruptedByKey(status int) bool { return status&0x7f == 2 || status == 130<<8 }

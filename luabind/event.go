@@ -1,8 +1,6 @@
 package luabind
 
 import (
-	"fmt"
-
 	lua "github.com/yuin/gopher-lua"
 
 	"npulua/npu"
@@ -22,13 +20,7 @@ var eventClass = &class[*npu.Event]{
 		{"recorded", doc{Text: "Whether the event was ever recorded."}, func(c *call, e *npu.Event) (lua.LValue, error) { return lua.LBool(e.Recorded()), nil }},
 		{"closed", doc{Text: "Whether the event was closed, by itself or with its context."}, func(c *call, e *npu.Event) (lua.LValue, error) { return lua.LBool(e.Closed()), nil }},
 	},
-	str: func(e *npu.Event) string {
-		timing := ""
-		if e.Timing() {
-			timing = ", timing"
-		}
-		return fmt.Sprintf("event(device %d%s%s", e.Context().Device().ID(), timing, closedMark(e.Closed()))
-	},
+	str: (*npu.Event).String,
 }
 
 func eventClose(c *call, e *npu.Event) error { return e.Close(c.t) }

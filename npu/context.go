@@ -26,6 +26,7 @@ type Context struct {
 
 	id      int // in its device, from 0: the default context
 	streams int // made so far, the default one not counted
+	events  int // made so far
 }
 
 // newContext makes the handle of context id of dev.

@@ -2,6 +2,7 @@ package npu
 
 import (
 	"errors"
+	"fmt"
 	"runtime"
 	"time"
 
@@ -18,6 +19,7 @@ type Event struct {
 	ctx    *Context
 	res    *resource
 	timing bool
+	number int          // in its context
 	src    *streamState // where it was recorded last; nil: never
 	ticket uint64       // the record's number in src
 
@@ -60,6 +62,10 @@ func (c *Context) CreateEvent(t *Thread, timing bool) (*Event, error) {
 		return d.DestroyEvent(h)
 	}})
 	e := &Event{h: h, ctx: c, res: res, timing: timing, mark: new(eventMark)}
+	t.s.mu.Lock()
+	c.events++
+	e.number = c.events
+	t.s.mu.Unlock()
 	mark := e.mark
 	res.before = func(*Thread) error { return mark.check() }
 	runtime.AddCleanup(e, (*resource).collect, res)
@@ -68,6 +74,21 @@ func (c *Context) CreateEvent(t *Thread, timing bool) (*Event, error) {
 
 // Context is the owner of e.
 func (e *Event) Context() *Context { return e.ctx }
+
+// Number is the number of the event in its context, counting from 1.
+func (e *Event) Number() int { return e.number }
+
+// String is "event(2, context 1, device 0, timing)"; the default context is number 0.
+func (e *Event) String() string {
+	mark := ""
+	if e.timing {
+		mark = ", timing"
+	}
+	if e.Closed() {
+		mark += ", closed"
+	}
+	return fmt.Sprintf("event(%d, context %d, device %d%s)", e.number, e.ctx.id, e.ctx.dev.id, mark)
+}
 
 // Timing reports whether e can be given to Elapsed.
 func (e *Event) Timing() bool { return e.timing }

@@ -1,12 +1,8 @@
 package luabind
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-
-	"npulua/npu"
 )
 
 // maxCandidates bounds what Complete returns.
@@ -65,6 +61,21 @@ func (e *Evaluator) Complete(text string, pos int) (start int, candidates []stri
 		}
 		names = nil
 	}
+	if c := e.choiceAt(list, n, own); c.literals != nil || c.words != nil && list[n-1].text == "=" {
+		names = c.literals
+		if c.words != nil {
+			for _, w := range c.words() {
+				names = append(names, `"`+w+`"`)
+			}
+		}
+		if found := matching(names, word); len(found) > 0 {
+			return start, found
+		}
+	}
+	isNamed, names := following(list[:n])
+	if !isNamed {
+		return start, matching(names, word)
+	}
 	for _, m := range e.members(target{value: e.globals(), state: known}) {
 		if isName(m.name) {
 			names = append(names, m.name)
@@ -75,7 +86,6 @@ func (e *Evaluator) Complete(text string, pos int) (start int, candidates []stri
 			names = append(names, name)
 		}
 	}
-	names = append(names, keywords...)
 	return start, matching(names, word)
 }
 
@@ -104,6 +114,17 @@ func (e *Evaluator) optionsAt(list []token, n int, own map[string]bool) []option
 			used[list[i].text] = true
 		}
 	}
+	var left []option
+	for _, o := range e.optionsOf(list, open, own) {
+		if !used[o.name] {
+			left = append(left, o)
+		}
+	}
+	return left
+}
+
+// optionsOf are the options of the call whose options table list[open] begins.
+func (e *Evaluator) optionsOf(list []token, open int, own map[string]bool) []option {
 	callee, _, ok := e.callee(list, open, own) // f{
 	if !ok {
 		outer := enclosing(list, open)
@@ -114,17 +135,8 @@ func (e *Evaluator) optionsAt(list []token, n int, own map[string]bool) []option
 			return nil
 		}
 	}
-	row, ok := e.rowOf(callee.row)
-	if !ok {
-		return nil
-	}
-	var left []option
-	for _, o := range row.options {
-		if !used[o.name] {
-			left = append(left, o)
-		}
-	}
-	return left
+	row, _ := e.rowOf(callee.row)
+	return row.options
 }
 
 // enclosing is the bracket in front of list[n] that is not closed there, -1 where there is none.
@@ -149,69 +161,28 @@ func enclosing(list []token, n int) int {
 // completeString completes the string that the text ends in.
 func (e *Evaluator) completeString(list []token, own map[string]bool, pos int) (start int, candidates []string) {
 	i := len(list) - 1
-	s := list[i]
-	skip := 1
-	if s.text[0] == '[' {
-		skip = 1 + strings.IndexByte(s.text[1:], '[') + 1
-	}
-	start = s.start + skip
-	word := s.text[skip:]
-	var row string
-	first := true
-	if callee, _, ok := e.callee(list, i, own); ok { // f "
-		row = callee.row
-	} else if open := enclosing(list, i); open >= 0 && list[open].text == "(" {
-		callee, _, _ := e.callee(list, open, own)
-		row, first = callee.row, open == i-1
-	}
-	if first {
-		switch row {
-		case "npu.kernel":
-			var names []string
-			for _, k := range npu.Kernels() {
-				names = append(names, k.Name)
+	word := list[i].content()
+	start = pos - len(word)
+	if i > 1 && list[i-1].text == "[" && endsOperand(list[i-2]) { // t["
+		var keys []string
+		parent, _ := e.expression(list, i-2, own)
+		for _, m := range e.members(parent) {
+			if plainName(m.name) {
+				keys = append(keys, m.name)
 			}
-			return start, matching(names, word)
-		case "npu.host", "context:alloc":
-			return start, matching(npu.DTypes(), word)
+		}
+		return start, matching(keys, word)
+	}
+	c := e.choiceAt(list, i, own)
+	if c.words != nil {
+		return start, matching(c.words(), word)
+	}
+	files := c.files
+	if files == nil {
+		if files = aFile.files; !strings.Contains(word, "/") {
+			return start, nil
 		}
 	}
-	return completePath(start, word)
-}
-
-// CompletePath is the names in the folder of path that begin as path ends; without a slash in it, those of the
-// working directory. They replace path[start:].
-func CompletePath(path string) (start int, names []string) {
-	if !strings.Contains(path, "/") {
-		_, names = completePath(0, "./"+path)
-		return 0, names
-	}
-	return completePath(0, path)
-}
-
-// completePath completes a string that holds a path.
-func completePath(start int, word string) (int, []string) {
-	slash := strings.LastIndexByte(word, '/')
-	if slash < 0 || strings.ContainsAny(word, "\n\\") {
-		return start, nil
-	}
-	folder := word[:slash+1]
-	entries, err := os.ReadDir(filepath.Clean(folder))
-	if err != nil {
-		return start, nil
-	}
-	var names []string
-	for _, entry := range entries {
-		name := entry.Name()
-		if name[0] == '.' && !strings.HasPrefix(word[slash+1:], ".") {
-			continue
-		}
-		if info, err := os.Stat(filepath.Join(folder, name)); err == nil && info.IsDir() {
-			name += "/"
-		}
-		if strings.IndexFunc(name, func(r rune) bool { return r < ' ' || r == '"' || r == '\'' || r == '\\' || r == 0x7f }) < 0 {
-			names = append(names, name)
-		}
-	}
-	return start + slash + 1, matching(names, word[slash+1:])
+	at, names := files(e, word)
+	return start + at, names
 }

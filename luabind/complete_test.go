@@ -14,7 +14,7 @@ import (
 func TestComplete(t *testing.T) {
 	s := openSession(t, npu.Options{})
 	folder := t.TempDir()
-	for _, name := range []string{"one.lua", "only.npy", ".hidden", "sub/in.lua"} {
+	for _, name := range []string{"one.lua", "only.npy", ".hidden", "sub/in.lua", "pack/init.lua", "data/x.npy"} {
 		path := filepath.Join(folder, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			t.Fatal(err)
@@ -23,7 +23,8 @@ func TestComplete(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := s.eval(`dev = npu.device(0) ctx = dev:create_context() s = ctx:create_stream()
+	t.Chdir(folder)
+	if got := s.eval(`f = io.open("one.lua") dev = npu.device(0) ctx = dev:create_context() s = ctx:create_stream()
 		base = {alpha = 1, alsoThis = print} derived = setmetatable({own = 1}, {__index = base})
 		asked = setmetatable({field = 1}, {__index = function() called = true return "x" end})
 		nested = {list = {{deep = 1}}, ["not a name"] = 1}
@@ -73,7 +74,65 @@ func TestComplete(t *testing.T) {
 		{`npu.host("float32", "fl`, `fl:`},
 		{`print("fl`, `fl:`},
 		{`dofile("` + folder + `/on`, `on: one.lua only.npy`},
-		{`dofile "` + folder + `/`, `: one.lua only.npy sub/`},
+		{`dofile "` + folder + `/`, `: data/ one.lua only.npy pack/ sub/`},
+		{`dofile "o`, `o: one.lua only.npy`},
+		{`dofile("on`, `on: one.lua only.npy`},
+		{`loadfile "`, `: data/ one.lua only.npy pack/ sub/`},
+		{`for l in io.lines "on`, `on: one.lua only.npy`},
+		{`io.open("data/`, `: x.npy`},
+		{`io.open("on", "r`, `r: r r+ rb`},
+		{`npu.load_npy("on`, `on: one.lua only.npy`},
+		{`npu.load_image('su`, `su: sub/`},
+		{`npu.host("int8", 1):save_npy("da`, `da: data/`},
+		{`npu.worker("on`, `on: one.lua only.npy`},
+		{`npu.worker("one.lua", "on`, `on:`},
+		{`npu.kernel{name = "x", binary = "on`, `on: one.lua only.npy`},
+		{`npu.kernel{name = "on`, `on:`},
+		{`require "on`, `on: one`},
+		{`require("`, `: npu one pack. sub.`},
+		{`require "sub.`, `sub.: sub.in`},
+		{`help "la`, `la: launch layer_norm`},
+		{`help("npu.devices`, `npu.devices: npu.devices`},
+		{`io.stdout:se`, `se: seek setvbuf`},
+		{`io.stdout:`, `: ... write ...`},
+		{`f:re`, `re: read`},
+		{`io.open("x"):re`, `re: read`},
+		{`s.context.device.info.cu`, `cu: cube_cores`},
+		{`npu.devices()[1].`, `: cube_cores family id max_events max_streams memory name queue_depth simulated vector_cores`},
+		{`npu.devices()[i].i`, `i: id`},
+		{`npu.devices().`, `:`},
+		{`npu.kernels()[1].`, `: doc name signature types`},
+		{`dev:memory().`, `: free total`},
+		{`tostring(1):up`, `up: upper`},
+		{`npu.host("int8", 1):download():save_n`, `save_n: save_npy`},
+		{`nested["`, `: list|not a name`},
+		{`nested["li`, `li: list`},
+		{`nested["list"][1].`, `: deep`},
+		{`s["context"].default_s`, `default_s: default_stream`},
+		{`({"x`, `x:`},
+		{`npu.host("float32", 3, {pinned = `, `: false true`},
+		{`npu.host("float32", 3, {pinned = t`, `t: true`},
+		{`npu.host("float32", 3, {pinned = np`, `np: npu`},
+		{`ctx:alloc("int8", 1, {policy = `, `: "huge_first"|"huge_first_p2p"|"huge_only"|"huge_only_p2p"|"normal_only"|"normal_only_p2p"`},
+		{`ctx:alloc("int8", 1, {policy = "n`, `n: normal_only normal_only_p2p`},
+		{`ctx:create_stream{failure = `, `: "continue"|"stop"`},
+		{`ctx:create_stream{priority = pri`, `pri: print`},
+		{`ctx:set_option("det`, `det: deterministic`},
+		{`x = e`, `e: error`},
+		{`print(d`, `d: debug derived dev dofile`},
+		{`x = 1 + f`, `f: f false function`},
+		{`return g`, `g: getfenv getmetatable`},
+		{`do return e`, `e: end error`},
+		{`if n`, `n: nested newproxy next nil not npu`},
+		{`if x t`, `t: then`},
+		{`while x `, `: and do or`},
+		{`for k, v i`, `i: in`},
+		{`f(x `, `: and or`},
+		{`for i = 1, 2 do if x then e`, `e: else elseif end error`},
+		{`repeat un`, `un: unpack until`},
+		{`s.launch? `, `:`},
+		{`s.launch?`, `:`},
+		{`?np`, `np: npu`},
 		{`dofile "` + folder + `/sub/`, `: in.lua`},
 		{`dofile "` + folder + `/.h`, `.h: .hidden`},
 		{`dofile "` + folder + `/none/`, folder + `/none/:`},
@@ -89,7 +148,7 @@ func TestComplete(t *testing.T) {
 		{``, `: ... npu ...`},
 		{`)))].`, `:`},
 		{`..`, `: ... npu ...`},
-		{`中`, `: ... npu ...`},
+		{`中`, `:`},
 	} {
 		text, pos := c.text, len(c.text)
 		if i := strings.Index(text, "|"); i >= 0 {
@@ -108,7 +167,7 @@ func TestComplete(t *testing.T) {
 			continue
 		}
 		sep := " "
-		if strings.Contains(want, "=") {
+		if strings.ContainsAny(want, "|=") {
 			sep = "|"
 		}
 		if text := strings.Join(got, sep); text != want {
@@ -117,6 +176,29 @@ func TestComplete(t *testing.T) {
 	}
 	if got := s.eval(`called`); !strings.HasPrefix(got, "nil") {
 		t.Error("completion ran code of the script")
+	}
+}
+
+// What completion says of tables that the API makes is what it makes.
+func TestShapes(t *testing.T) {
+	s := openSession(t, npu.Options{})
+	if got := s.eval(`dev = npu.device(0) s = dev.context:create_stream()
+		x, y = dev.context:alloc("float32", 1), dev.context:alloc("float32", 1)
+		g = s:capture(function() s:launch(npu.kernel "relu", 1, y, x, 1) end)
+		function run(n) s:launch(npu.kernel "relu", 1, y, x, n) end run(1) pcall(s.synchronize, s)
+		run(9) pcall(s.synchronize, s) 
+		s2 = dev.context:create_stream() s2:launch(npu.kernel "spin", 1, 1) s:wait(s2:record()) run(1)
+		function keys(t, all) for k in pairs(t) do if type(k) == "number" then keys(t[k], all) else all[k] = true end end return all end
+		function names(t) local list = {} for k in pairs(keys(t, {})) do list[#list + 1] = k end table.sort(list) return table.concat(list, " ") end
+		made = {["npu.devices"] = npu.devices(), ["npu.kernels"] = npu.kernels(), ["npu.stats"] = npu.stats(), ["device.info"] = dev.info,
+			["device:memory"] = dev:memory(), ["device:utilization"] = dev:utilization(), ["stream:commands"] = s:commands(), ["graph:nodes"] = g:nodes()}`); got != "" {
+		t.Fatal(got)
+	}
+	for row, shape := range shapes {
+		keys := slices.Sorted(slices.Values(shape.keys))
+		if got, want := s.eval(fmt.Sprintf(`names(made[%q])`, row)), fmt.Sprintf("%q\n", strings.Join(keys, " ")); got != want {
+			t.Errorf("%s has %s, want %s", row, got, want)
+		}
 	}
 }
 

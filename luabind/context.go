@@ -13,14 +13,14 @@ var contextClass = &class[*npu.Context]{
 	text: "State on one device that owns streams and events. Objects made from a context belong to it, whichever context is current.",
 	methods: []method[*npu.Context]{
 		{"create_stream", doc{"([options])", "stream", "Makes a stream: an ordered queue of work. Streams run in parallel.", "207005 where the device has no more streams", `local s = ctx:create_stream{priority = 0}`}, []option{
-			{"priority", "0 (highest, the default) to 7"},
-			{"failure", "what a failed command does to the whole context: `continue` (the default) or `stop`; stop cannot be undone"},
+			{"priority", "0 (highest, the default) to 7", anything},
+			{"failure", "what a failed command does to the whole context: `continue` (the default) or `stop`; stop cannot be undone", oneOf("continue", "stop")},
 		}, contextCreateStream},
 		{"create_event", doc{"([options])", "event", "Makes an event: a mark to record in a stream, and to wait for or take the time from.", "207007 where the device has no more events", `local e = ctx:create_event{timing = true}`}, []option{
-			{"timing", "whether `npu.elapsed` can be asked; false"},
+			{"timing", "whether `npu.elapsed` can be asked; false", aBoolean},
 		}, contextCreateEvent},
 		{"alloc", doc{"(dtype, count [, options])", "buffer", "Takes device memory for `count` elements on the context's device. Its contents are undefined; the simulator fills it with bytes of 0xff (NaN, -1). The memory belongs to the device and outlives the context.", "207001 where that much is not free; 100000 for a type or count that cannot be", `local x = ctx:alloc("float32", 1024)`}, []option{
-			{"policy", "page policy: `huge_first` (the default), `huge_only`, `normal_only`, and each with `_p2p`"},
+			{"policy", "page policy: `huge_first` (the default), `huge_only`, `normal_only`, and each with `_p2p`", oneOf("huge_first", "huge_only", "normal_only", "huge_first_p2p", "huge_only_p2p", "normal_only_p2p")},
 		}, contextAlloc},
 		{"set_current", doc{"()", "", "Makes the context current for this task.", "107017 where it was closed", `ctx:set_current()`}, nil, contextSetCurrent},
 		{"use", doc{"(fn, ...)", "results of fn", "Makes the context current, calls `fn(...)`, and makes the former one current again, also after an error.", "an error of fn, unchanged", `ctx:use(function() print(npu.current_context()) end)`}, nil, contextUse},

@@ -11,4 +11,7 @@ type doc struct {
 }
 
 // option is one key of an options table.
-type option struct{ name, text string }
+type option struct {
+	name, text string
+	takes      choice
+}

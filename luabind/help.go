@@ -2,6 +2,7 @@ package luabind
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"npulua/npu"
@@ -186,4 +187,27 @@ func (e entry) plain(h classHelp) string {
 		text += "\n  Example: " + e.doc.Example
 	}
 	return strings.ReplaceAll(text, "`", "")
+}
+
+// Topics are what Help knows, but for the error codes.
+func Topics() []string {
+	names := []string{"kernels"}
+	for _, h := range helpClasses() {
+		names = append(names, h.name)
+		for _, m := range append(h.methods, h.fields...) {
+			names = append(names, m.name, h.qualified(m.name))
+		}
+	}
+	names = append(names, kernelNames()...)
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// qualified is a name of the class with the class: "npu.host", "stream:launch".
+func (h classHelp) qualified(name string) string {
+	sep := ":"
+	if h.name == "npu" || slices.ContainsFunc(h.fields, func(f entry) bool { return f.name == name }) {
+		sep = "."
+	}
+	return h.name + sep + name
 }

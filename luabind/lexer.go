@@ -23,6 +23,23 @@ const (
 	tokenSymbol
 )
 
+// content is what a string token holds, but for its escapes; the end may be missing.
+func (t token) content() string {
+	if t.text[0] != '[' {
+		text := t.text[1:]
+		if !t.open {
+			text = strings.TrimSuffix(text, t.text[:1])
+		}
+		return text
+	}
+	mark := strings.IndexByte(t.text[1:], '[') + 2
+	text := t.text[mark:]
+	if !t.open {
+		text = text[:len(text)-mark]
+	}
+	return text
+}
+
 // keywords of Lua 5.1 with goto, in order.
 var keywords = []string{"and", "break", "do", "else", "elseif", "end", "false", "for", "function", "goto", "if", "in", "local", "nil", "not", "or",
 	"repeat", "return", "then", "true", "until", "while"}

@@ -20,7 +20,7 @@ type function struct {
 	fn      func(c *call) error
 }
 
-var pinnedOption = []option{{"pinned", "false for ordinary memory, which queued copies refuse; true"}}
+var pinnedOption = []option{{"pinned", "false for ordinary memory, which queued copies refuse; true", aBoolean}}
 
 // moduleFunctions is every function of npu, in the order of the manual.
 var moduleFunctions = slices.Concat(coreFunctions, taskFunctions, channelFunctions, workerFunctions)
@@ -36,10 +36,10 @@ var coreFunctions = []function{
 	{"load_npy", doc{"(path [, options])", "buffer", "Reads a .npy file into host memory of its type and shape.", "100003 where it cannot be read; 100006 for bad content", `local h = npu.load_npy("x.npy")`}, pinnedOption, moduleLoadNPY},
 	{"load_image", doc{"(path [, options])", "buffer", "Reads a PNG or JPEG file into host memory: uint8, shape height x width x channels, with 1 (gray), 3 (colour) or 4 (with transparency) channels. `sample:picture.png` comes with npulua.", "100003 where it cannot be read; 100006 for bad content", `local img = npu.load_image("in.png")`}, pinnedOption, moduleLoadImage},
 	{"kernel", doc{"(name) or {...}", "kernel", "A built-in kernel, or the declaration of one's own. A kernel in Lua, `sim = function(block, ...)`, runs on the simulator: once a block, with `block.index` (from 1), `block.count` and `block:range(n)` (first and last of n items that are this block's), and the arguments as host buffers and numbers.", "107000 for an unknown name; 100000 for a signature that cannot be read", `local k = npu.kernel "vector_add"`}, []option{
-		{"name", "name of the kernel"},
-		{"signature", "`out float32* y, in float32* x, float32 a, uint32 n`: pointers have a direction (`in`, `out`, `inout`), scalars have none; a capital letter is a type that the operands decide"},
-		{"binary", "kernel file for hardware"},
-		{"sim", "function(block, ...) for the simulator"},
+		{"name", "name of the kernel", anything},
+		{"signature", "`out float32* y, in float32* x, float32 a, uint32 n`: pointers have a direction (`in`, `out`, `inout`), scalars have none; a capital letter is a type that the operands decide", anything},
+		{"binary", "kernel file for hardware", aFile},
+		{"sim", "function(block, ...) for the simulator", anything},
 	}, moduleKernel},
 	{"kernels", doc{"()", "table", "The built-in kernels: a table with `name`, `signature`, `doc` and `types` for each.", "", `for _, k in ipairs(npu.kernels()) do print(k.name, k.signature) end`}, nil, moduleKernels},
 	{"elapsed", doc{"(start, stop)", "number", "Seconds on the device between the records of two events, both done and both made with timing. Negative where stop came first.", "207000 without timing; 507000 for one never recorded; 107006 for one still pending", `print(npu.elapsed(e1, e2))`}, nil, moduleElapsed},

@@ -16,6 +16,8 @@ type target struct {
 	value lua.LValue // of a variable or field; nil: only the type is known
 	class string     // of a handle: "stream"; "" for others
 	row   string     // of a function of the API: "stream:launch", "npu.device"
+	topic string     // of a kernel: its help topic, "relu"
+	shape *shape     // of a table that a call or a field makes
 	state targetState
 }
 
@@ -89,18 +91,6 @@ func (e *Evaluator) rowOf(row string) (found entry, ok bool) {
 	return found, ok
 }
 
-// result is what a call of t returns.
-func (e *Evaluator) result(t target) target {
-	row, ok := e.rowOf(t.row)
-	if !ok {
-		return target{}
-	}
-	if _, isClass := e.rowsOf(row.doc.Returns); isClass && row.doc.Returns != "npu" {
-		return target{class: row.doc.Returns, state: known}
-	}
-	return target{}
-}
-
 // valueTarget describes a value.
 func (e *Evaluator) valueTarget(v lua.LValue) target {
 	t := target{value: v, class: e.in.classOf(v), state: known}
@@ -136,10 +126,14 @@ func (e *Evaluator) child(t target, name string) target {
 		case isMethod:
 			return target{row: t.class + ":" + name, state: known}
 		}
-		return target{class: e.fieldClass(name), state: known}
+		return target{class: e.fieldClass(name), shape: shapes[t.class+"."+name], state: known}
+	case t.shape != nil && !t.shape.list && slices.Contains(t.shape.keys, name):
+		return target{state: known}
+	case t.shape != nil:
+		return target{state: missing}
 	}
 	switch v := t.value.(type) {
-	case *lua.LTable:
+	case *lua.LTable, *lua.LUserData:
 		got, open := inherited(v, name)
 		switch {
 		case got != lua.LNil:
@@ -166,25 +160,34 @@ func (e *Evaluator) stringLibrary() *lua.LTable {
 
 func (e *Evaluator) globals() *lua.LTable { return e.in.L.G.Global }
 
-// inherited is a field of t, also through __index tables. open says that code of the script would have to be
+// inherited is a field of v, also through __index tables. open says that code of the script would have to be
 // asked, which is not.
-func inherited(t *lua.LTable, name string) (v lua.LValue, open bool) {
+func inherited(v lua.LValue, name string) (found lua.LValue, open bool) {
 	for range maxInherit {
-		if v := t.RawGetString(name); v != lua.LNil {
-			return v, false
+		if t, ok := v.(*lua.LTable); ok {
+			if found := t.RawGetString(name); found != lua.LNil {
+				return found, false
+			}
 		}
-		next, open := parentOf(t)
+		next, open := parentOf(v)
 		if next == nil {
 			return lua.LNil, open
 		}
-		t = next
+		v = next
 	}
 	return lua.LNil, true
 }
 
-// parentOf is the table in which lookups in t go on; open says that something else is asked.
-func parentOf(t *lua.LTable) (parent *lua.LTable, open bool) {
-	mt, ok := t.Metatable.(*lua.LTable)
+// parentOf is the table in which lookups in v go on; open says that something else is asked.
+func parentOf(v lua.LValue) (parent *lua.LTable, open bool) {
+	var meta lua.LValue
+	switch x := v.(type) {
+	case *lua.LTable:
+		meta = x.Metatable
+	case *lua.LUserData:
+		meta = x.Metatable
+	}
+	mt, ok := meta.(*lua.LTable)
 	if !ok {
 		return nil, false
 	}
@@ -219,10 +222,23 @@ func (e *Evaluator) members(t target) []member {
 		}
 		return list
 	}
+	if t.shape != nil {
+		var list []member
+		for _, key := range t.shape.keys {
+			if !t.shape.list {
+				list = append(list, member{key, false})
+			}
+		}
+		return list
+	}
 	var tb *lua.LTable
 	switch v := t.value.(type) {
 	case *lua.LTable:
 		tb = v
+	case *lua.LUserData:
+		if tb, _ = parentOf(v); tb == nil {
+			return nil
+		}
 	case lua.LString:
 		tb = e.stringLibrary()
 	default:
@@ -263,7 +279,9 @@ func chunkNames(list []token) map[string]bool {
 		}
 		return i
 	}
+	var open nesting
 	for i, t := range list {
+		open = open.with(t)
 		switch {
 		case t.kind == tokenKeyword && (t.text == "local" || t.text == "for"):
 			take(i + 1)
@@ -275,7 +293,7 @@ func chunkNames(list []token) map[string]bool {
 			}
 			names["self"] = true
 			take(i + 1)
-		case t.kind == tokenName && (i == 0 || list[i-1].text != "." && list[i-1].text != ":"):
+		case t.kind == tokenName && open.inner() != "{" && (i == 0 || list[i-1].text != "." && list[i-1].text != ":"):
 			if end := assigned(list, i); end {
 				take(i)
 			}
@@ -319,7 +337,7 @@ func (e *Evaluator) expression(list []token, i int, own map[string]bool) (t targ
 		return e.child(target{value: e.globals(), state: known}, last.text), i
 	case last.kind == tokenString:
 		if callee, at, ok := e.callee(list, i, own); ok {
-			return e.result(callee), at
+			return e.result(callee, list[i:i+1]), at
 		}
 		return target{value: lua.LString(""), state: known}, i
 	case last.text == ")" || last.text == "}":
@@ -328,7 +346,7 @@ func (e *Evaluator) expression(list []token, i int, own map[string]bool) (t targ
 			return target{}, i
 		}
 		if callee, at, ok := e.callee(list, open, own); ok {
-			return e.result(callee), at
+			return e.result(callee, list[open+1:i]), at
 		}
 		if t, at := e.expression(list, i-1, own); last.text == ")" && at == open+1 {
 			return t, open
@@ -340,22 +358,7 @@ func (e *Evaluator) expression(list []token, i int, own map[string]bool) (t targ
 			return target{}, i
 		}
 		parent, at := e.expression(list, open-1, own)
-		if tb, ok := parent.value.(*lua.LTable); ok && i == open+2 && parent.state == known {
-			key := lua.LValue(lua.LNil)
-			switch k := list[open+1]; k.kind {
-			case tokenNumber:
-				var n float64
-				if _, err := fmt.Sscan(k.text, &n); err == nil {
-					key = lua.LNumber(n)
-				}
-			case tokenString:
-				key = lua.LString(strings.Trim(k.text, `"'`))
-			}
-			if v := tb.RawGet(key); v != lua.LNil {
-				return e.valueTarget(v), at
-			}
-		}
-		return target{}, at
+		return e.element(parent, list[open+1:i]), at
 	}
 	return target{}, i
 }

@@ -235,32 +235,65 @@ func TestHighlight(t *testing.T) {
 
 func TestHelpFunction(t *testing.T) {
 	s := openSession(t, npu.Options{})
-	s.eval(`s = npu.device(0).context:create_stream() function f(a, b, ...) end`)
+	s.eval(`s = npu.device(0).context:create_stream() function f(a, b, ...) end asked = setmetatable({}, {__index = function() return 5 end})`)
 	for _, c := range []struct{ chunk, want string }{
 		{`help()`, "Topics:"},
 		{`help(npu)`, "npu.device(id) -> device"},
 		{`help(s)`, "stream:launch"},
-		{`help(s.launch)`, "Example: s:launch"},
-		{`help "launch"`, "Example: s:launch"},
+		{`help(s.launch)`, "\n    s:launch(npu.kernel "},
+		{`help "launch"`, "\n    s:launch(npu.kernel "},
 		{`help "create_stream"`, "priority: 0 (highest"},
 		{`help(npu.device)`, "Errors: 107001"},
 		{`help(107002)`, "ACL_ERROR_RT_CONTEXT_NULL"},
 		{`help(select(2, pcall(npu.device, 9)))`, "107001 ACL_ERROR_RT_INVALID_DEVICEID\n"},
 		{`help(npu.kernel "spin")`, "kernel spin(float64 seconds)"},
 		{`help(f)`, "takes (a, b, ...), lines 1 to 1"},
+		{`help(s2.launch)`, "there is no s2 here yet; help knows of launch:\n\nstream:launch("},
+		{`help(s2.none)`, "no help on s2.none: there is no s2 here yet\n"},
+		{`help(s2)`, `no help on "s2"`},
+		{`help(s.context.nme)`, `no help on "s.context.nme"`},
+		{`s2.launch?`, "there is no s2 here yet; help knows of launch"},
+		{`help "relu"`, "\n    T: float32, float16, bfloat16, int8, int32\n"},
+		{`help "relu"`, "\n    y: n elements, written\n    x: n elements, read\n"},
+		{`help "relu"`, "\n  Errors: 107000 "},
+		{`help "argmax"`, "\n    index: 1 element, written\n"},
+		{`help "matmul"`, "\n    b: k x n elements, read\n"},
+		{`relu?`, "kernel relu(out T* y, in T* x, uint32 n)"},
+		{`npu.kernel "relu"?`, "kernel relu("},
+		{`npu.kernel("relu") ? -- the one`, "kernel relu("},
+		{`npu.kernel?`, "npu.kernel(name)"},
+		{`help(npu.kernel{name = "own", signature = "uint32 n", sim = print})`, "kernel own(uint32 n)\n  Declared by the script."},
+		{`s.launch? -- note`, "\n    s:launch(npu.kernel "},
+		{`? s.launch -- note`, "\n    s:launch(npu.kernel "},
+		{`help -- note`, "Topics:"},
+		{`help "kernels"`, "kernels\n  vector_add: y[i] = "},
+		{`kernels?`, "kernels\n  vector_add: y[i] = "},
+		{`help "npu.devces"`, `no help on "npu.devces", did you mean "npu.devices"?`},
+		{`help "stream:lanch"`, `did you mean "stream:launch"?`},
+		{`help ".load"`, "no help on .load: .help describes"},
+		{`help .load`, "no help on .load: .help describes"},
+		{`print?`, "function print (built in)"},
+		{`help "print"`, "function print (built in)"},
+		{`help "string"`, "module string of Lua 5.1"},
+		{`help "string.format"`, "function string.format (built in)"},
+		{`help "npu.sim"`, "npu.sim\n  On the simulator"},
+		{`npu.sim?`, "npu.sim\n  On the simulator"},
+		{`help(npu.sim)`, "npu.sim\n  On the simulator"},
+		{`help(s.priority)`, "stream.priority\n  0 (highest) to 7."},
+		{`help(asked.x)`, "5 is a number, and no error code"},
 		{`help(print)`, "function print (built in)"},
 		{`help(string)`, "module string of Lua 5.1"},
 		{`help(nil)`, "a nil: there is no help on it"},
 		{`help({})`, "a table: there is no help on it"},
 		{`help "lanch"`, `no help on "lanch", did you mean "launch"?`},
 		{`?`, "Topics:"},
-		{`s.launch?`, "Example: s:launch"},
-		{`s:launch ?`, "Example: s:launch"},
-		{`?s.launch`, "Example: s:launch"},
+		{`s.launch?`, "\n    s:launch(npu.kernel "},
+		{`s:launch ?`, "\n    s:launch(npu.kernel "},
+		{`?s.launch`, "\n    s:launch(npu.kernel "},
 		{`s.context?`, "context:create_stream"},
 		{`s.priority?`, "stream.priority\n  0 (highest) to 7."},
-		{`stream.launch?`, "Example: s:launch"},
-		{`launch?`, "Example: s:launch"},
+		{`stream.launch?`, "\n    s:launch(npu.kernel "},
+		{`launch?`, "\n    s:launch(npu.kernel "},
 		{`107002?`, "ACL_ERROR_RT_CONTEXT_NULL"},
 		{`s.lunch?`, `no help on s.lunch: s has no "lunch", did you mean "launch"?`},
 		{`npu.devcie?`, `did you mean "device"?`},
@@ -272,7 +305,7 @@ func TestHelpFunction(t *testing.T) {
 		{`x = 1 ?`, "no help on x = 1: ask about one name"},
 		{`help`, "Topics:"},
 		{`help npu`, "npu.device("},
-		{`help s.launch`, "Example: s:launch"},
+		{`help s.launch`, "\n    s:launch(npu.kernel "},
 		{`help 107002`, "ACL_ERROR_RT_CONTEXT_NULL"},
 		{`help x = 1`, "parse error near 'x'"},
 		{`npu.nope?`, `no help on "npu.nope"` + "\n"},
@@ -281,6 +314,61 @@ func TestHelpFunction(t *testing.T) {
 	} {
 		if got := s.eval(c.chunk); !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, want %q in it", c.chunk, got, c.want)
+		}
+	}
+}
+
+// What help() shows fits a screen, and what it advertises works at once.
+func TestHelpOverview(t *testing.T) {
+	s := openSession(t, npu.Options{})
+	s.Fit(80)
+	text := s.eval(`help()`)
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if len(lines) > 24-2 {
+		t.Errorf("help() has %d lines", len(lines))
+	}
+	for _, line := range lines {
+		if textWidth(line) > 80 {
+			t.Errorf("a line of help() has %d columns: %s", textWidth(line), line)
+		}
+	}
+	for i, line := range lines {
+		if line == "" {
+			break
+		}
+		chunk, _, _ := strings.Cut(line, "  ")
+		if got := s.eval(chunk); strings.Contains(got, "no help") || len(got) < 40 {
+			t.Errorf("%d: %s: %s", i, chunk, got)
+		}
+	}
+	s.Fit(40)
+	if narrow := s.eval(`help()`); strings.Contains(narrow, "\nwhenever a\n") || !strings.Contains(narrow, "An expression prints its values; _ is\nthe first value") {
+		t.Errorf("40 columns: %s", narrow)
+	}
+}
+
+// Examples of several lines run in a fresh session, line by line.
+func TestExamplesRun(t *testing.T) {
+	texts := map[string]string{"launch": launchExample}
+	for _, k := range npu.Kernels() {
+		sig, err := k.Parse()
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[k.Name] = kernelExample(k, sig)
+	}
+	for topic, text := range texts {
+		help, _ := Help(topic)
+		s := openSession(t, npu.Options{})
+		got := ""
+		for _, line := range strings.Split(text, "\n") {
+			if !strings.Contains(Wrap(help, 20), "\n    "+line) {
+				t.Errorf("help %q lacks %s", topic, line)
+			}
+			got += s.eval(line)
+		}
+		if _, err := fmt.Sscan(got, new(float64)); err != nil {
+			t.Errorf("%s prints %q", topic, got)
 		}
 	}
 }
@@ -319,7 +407,7 @@ func FuzzTyped(f *testing.F) {
 		}
 		e.Incomplete(text)
 		_ = fmt.Sprint(e.missing(text), e.explain(text))
-		if name, ok := helpQuery(text); ok {
+		if name, ok := e.helpQuery(text); ok {
 			e.explain(name)
 		}
 	})

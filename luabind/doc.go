@@ -7,7 +7,7 @@ type doc struct {
 	Returns string // "event"; "" for nothing
 	Text    string // what it does, with units, in full sentences
 	Errors  string // "207001 where that much is not free"; "" for none of its own
-	Example string // one line of Lua
+	Example string // one line of Lua, or a chunk of lines that runs in a fresh session
 }
 
 // option is one key of an options table.

@@ -99,12 +99,12 @@ func (e entry) markdown(h classHelp) string {
 		fmt.Fprintf(&b, "\nErrors: %s.\n", e.doc.Errors)
 	}
 	if e.doc.Example != "" {
-		fmt.Fprintf(&b, "\n    %s\n", e.doc.Example)
+		fmt.Fprintf(&b, "\n    %s\n", strings.ReplaceAll(e.doc.Example, "\n", "\n    "))
 	}
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// Help is the text of a topic: "npu", "stream", "launch", "stream:launch", a kernel's name or an
+// Help is the text of a topic: "npu", "stream", "launch", "stream:launch", "kernels", a kernel's name or an
 // error code; "" lists the topics. ok is false for an unknown topic, and the text suggests one.
 func Help(topic string) (text string, ok bool) {
 	classes := helpClasses()
@@ -112,23 +112,22 @@ func Help(topic string) (text string, ok bool) {
 		return topicList(classes), true
 	}
 	var found []string
-	var known []string
+	if topic == kernelsTopic {
+		found = append(found, kernelList())
+	}
 	for _, h := range classes {
-		known = append(known, h.name)
 		if h.name == topic {
 			return h.summary(), true
 		}
 		for _, m := range append(h.methods, h.fields...) {
-			known = append(known, m.name)
 			if m.name == topic || h.name+":"+m.name == topic || h.name+"."+m.name == topic {
 				found = append(found, m.plain(h))
 			}
 		}
 	}
 	for _, k := range npu.Kernels() {
-		known = append(known, k.Name)
 		if k.Name == topic {
-			found = append(found, fmt.Sprintf("kernel %s(%s)\n  %s", k.Name, k.Signature, k.Doc))
+			found = append(found, kernelText(k))
 		}
 	}
 	for _, c := range npu.Codes() {
@@ -137,26 +136,42 @@ func Help(topic string) (text string, ok bool) {
 		}
 	}
 	if len(found) == 0 {
-		return fmt.Sprintf("no help on %q%s", topic, npu.Suggest(topic, known)), false
+		return fmt.Sprintf("no help on %q%s", topic, suggestTopic(topic)), false
 	}
 	return strings.Join(found, "\n\n"), true
 }
 
-func topicList(classes []classHelp) string {
-	var b strings.Builder
-	for _, h := range classes {
-		fmt.Fprintf(&b, "%s\n ", h.name)
-		for _, m := range append(h.methods, h.fields...) {
-			b.WriteString(" " + m.name)
+// suggestTopic is npu.Suggest among the topics; for a name with its class, among those of the class.
+func suggestTopic(topic string) string {
+	at := strings.IndexAny(topic, ".:")
+	if at < 0 {
+		return npu.Suggest(topic, slices.DeleteFunc(Topics(), func(t string) bool { return strings.ContainsAny(t, ".:") }))
+	}
+	for _, h := range helpClasses() {
+		if h.name != topic[:at] {
+			continue
 		}
-		b.WriteString("\n")
+		var names, qualified []string
+		for _, m := range append(h.methods, h.fields...) {
+			names = append(names, m.name)
+			qualified = append(qualified, h.qualified(m.name))
+		}
+		if npu.Suggest(topic[at+1:], names) != "" { // the class makes all of them alike
+			return npu.Suggest(topic, qualified)
+		}
 	}
-	b.WriteString("kernels\n ")
-	for _, k := range npu.Kernels() {
-		b.WriteString(" " + k.Name)
+	return ""
+}
+
+// topicList is the topics without those that others list.
+func topicList(classes []classHelp) string {
+	var names []string
+	for _, h := range classes {
+		names = append(names, h.name)
 	}
-	b.WriteString("\nAlso every error code, by number or name.")
-	return b.String()
+	return "  " + strings.Join(names, " ") + "\n" +
+		"  " + kernelsTopic + ": " + strings.Join(kernelNames(), " ") + "\n" +
+		"Functions are topics, too: \"stream\" lists those of streams, \"launch\" or \"stream:launch\" is one. So are error codes, by number or name."
 }
 
 func (h classHelp) summary() string {
@@ -171,6 +186,19 @@ func (h classHelp) summary() string {
 	return b.String()
 }
 
+// exampleText is the end of a help text, which people copy lines from: Wrap leaves them as they are.
+func exampleText(example string) string {
+	switch {
+	case example == "":
+		return ""
+	case strings.Contains(example, "\n"):
+		return "\n" + exampleHead + "\n    " + strings.ReplaceAll(example, "\n", "\n    ")
+	}
+	return "\n" + exampleHead + " " + example
+}
+
+const exampleHead = "  Example:"
+
 func (e entry) plain(h classHelp) string {
 	text := h.signature(e)
 	if e.doc.Args == "" {
@@ -183,15 +211,13 @@ func (e entry) plain(h classHelp) string {
 	if e.doc.Errors != "" {
 		text += "\n  Errors: " + e.doc.Errors
 	}
-	if e.doc.Example != "" {
-		text += "\n  Example: " + e.doc.Example
-	}
+	text += exampleText(e.doc.Example)
 	return strings.ReplaceAll(text, "`", "")
 }
 
 // Topics are what Help knows, but for the error codes.
 func Topics() []string {
-	names := []string{"kernels"}
+	names := []string{kernelsTopic}
 	for _, h := range helpClasses() {
 		names = append(names, h.name)
 		for _, m := range append(h.methods, h.fields...) {

@@ -11,12 +11,18 @@ import (
 	"npulua/npu"
 )
 
-// replHelp is what help() says before the topics.
-const replHelp = `An expression prints its values; _ is the first value of the last one. Other chunks run as in lua(1):
-a local variable of one chunk is unknown in the next, so leave local out. Tasks of earlier chunks go on
-whenever a chunk waits.
-  help "launch"    help(npu)    help(s.launch)    s.launch?    help(107002)
-`
+// replHelp is what help() says: what to ask next, the topics in the place of %s, and what a session is. A paragraph
+// is one line, which Wrap breaks.
+const replHelp = `help "launch"     a function, with a first launch as its example
+help "kernels"    what can be launched; help "relu" is one of them
+help "stream"     a type, and what it can do
+npu.device?       what a name stands for; help(npu.device) is the same
+help(107002)      an error code
+
+Topics:
+%s
+
+An expression prints its values; _ is the first value of the last one. Other chunks run as in lua(1): a local variable of one chunk is unknown in the next, so leave local out. Tasks of earlier chunks go on whenever a chunk waits.`
 
 // openHelp makes the global help.
 func (in *Interp) openHelp() {
@@ -40,9 +46,11 @@ func Wrap(text string, columns int) string {
 		return text
 	}
 	lines := strings.Split(text, "\n")
+	example := false
 	for i, line := range lines {
+		example = strings.HasPrefix(line, exampleHead) || example && strings.HasPrefix(line, "    ")
 		indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
-		if textWidth(line) <= columns || strings.HasPrefix(line, "  Example:") {
+		if textWidth(line) <= columns || example {
 			continue
 		}
 		var b strings.Builder
@@ -69,28 +77,54 @@ func Wrap(text string, columns int) string {
 
 func (e *Evaluator) explainNothing() string {
 	text, _ := Help("")
-	return replHelp + "\nTopics:\n" + text
+	return fmt.Sprintf(replHelp, text)
 }
 
-// helpQuery is what a chunk asks about that is no Lua: "s.launch?", "?s.launch", "help s.launch", "?" or "help".
-func helpQuery(chunk string) (about string, ok bool) {
-	chunk = strings.TrimSpace(chunk)
-	list := tokens(chunk)
-	if len(list) == 0 || len(chunk) > maxTyped {
+// helpQuery is what a chunk asks about that is no Lua: "s.launch?", "?s.launch", "help s.launch", "?" or "help"; or
+// that is help(s.launch), which would ask nil where there is no s. A comment may follow.
+func (e *Evaluator) helpQuery(chunk string) (about string, ok bool) {
+	if len(chunk) > maxTyped {
 		return "", false
 	}
-	first, last := list[0], list[len(list)-1]
-	switch {
-	case last.text == "?":
-		return strings.TrimSpace(strings.TrimRight(chunk, "?")), true
-	case first.text == "?":
-		return strings.TrimSpace(strings.TrimLeft(chunk, "?")), true
-	case chunk == "help":
-		return "", true
-	case first.text == "help" && list[1].start > first.end && isTopic(list[1:]):
-		return strings.TrimSpace(chunk[first.end:]), true
+	list := significant(tokens(chunk))
+	n := len(list)
+	if n == 0 {
+		return "", false
 	}
-	return "", false
+	begin, end := 0, n
+	for end > 0 && list[end-1].text == "?" {
+		end--
+	}
+	for begin < end && list[begin].text == "?" {
+		begin++
+	}
+	switch rest := list[1:]; {
+	case begin > 0 || end < n:
+	case list[0].text != "help":
+		return "", false
+	case n == 1:
+		return "", true
+	case rest[0].start > list[0].end && (isTopic(rest) || rest[0].text == "." && isTopic(rest[1:])):
+		begin++
+	case n > 3 && rest[0].text == "(" && list[n-1].text == ")" && isName(list[1+1].text) && isTopic(list[2:n-1]) && e.isHelp():
+		begin, end = 2, n-1
+		first, _ := e.expression(list, begin, nil)
+		if t, _ := e.expression(list, end-1, nil); t.state == opaque && first.state != missing {
+			return "", false // it shows when it runs
+		}
+	default:
+		return "", false
+	}
+	if begin == end {
+		return "", true
+	}
+	return strings.TrimSpace(chunk[list[begin].start:list[end-1].end]), true
+}
+
+// isHelp reports whether help is still what the library made.
+func (e *Evaluator) isHelp() bool {
+	fn, ok := e.globals().RawGetString("help").(*lua.LFunction)
+	return ok && e.in.library[fn] == "help"
 }
 
 // isTopic reports whether list is a name such as s.launch, or a number.
@@ -113,12 +147,20 @@ func (e *Evaluator) explain(name string) string {
 	if len(list) == 0 {
 		return e.explainNothing()
 	}
-	t, at := e.expression(list, len(list)-1, nil)
+	n := len(list)
+	t, at := e.expression(list, n-1, nil)
 	switch {
 	case at > 0:
-		return "no help on " + oneLine(name) + ": ask about one name, as in s.launch?"
+		return "no help on " + oneLine(name) + ": ask about one name, as in npu.device?"
 	case t.row != "":
 		return e.explainTopic(t.row)
+	case t.topic != "":
+		return e.explainTopic(t.topic)
+	}
+	if text, ok := e.explainField(list); ok {
+		return text
+	}
+	switch {
 	case t.value != nil && t.state == known:
 		return e.explainValue(t.value)
 	case t.class != "":
@@ -127,21 +169,44 @@ func (e *Evaluator) explain(name string) string {
 	if text, ok := Help(strings.ReplaceAll(name, ":", ".")); ok {
 		return text
 	}
+	if first, _ := e.expression(list, 0, nil); n > 2 && first.state == missing && isTopic(list) {
+		text := "there is no " + list[0].text + " here yet"
+		if topic, ok := Help(list[n-1].text); ok {
+			return text + "; help knows of " + list[n-1].text + ":\n\n" + topic
+		}
+		return "no help on " + name + ": " + text
+	}
 	if hint := e.missing(name); hint != "" {
 		return "no help on " + name + ": " + hint
 	}
-	if !isTopic(list) {
-		return "no help on " + oneLine(name) + ": what it is shows when it has run; ask about a name, as in s.launch?"
-	}
-	if len(list) > 2 { // a field of a handle
-		if parent, _ := e.expression(list, len(list)-3, nil); parent.class != "" {
-			return e.explainTopic(parent.class + "." + list[len(list)-1].text)
-		}
+	if !isTopic(list) && name[0] != '.' {
+		return "no help on " + oneLine(name) + ": what it is shows when it has run; ask about a name, as in npu.device?"
 	}
 	return e.explainTopic(name)
 }
 
+// explainField is the help on a field of a handle, or of npu.
+func (e *Evaluator) explainField(list []token) (text string, ok bool) {
+	n := len(list)
+	if n < 3 || list[n-2].text != "." && list[n-2].text != ":" {
+		return "", false
+	}
+	parent, _ := e.expression(list, n-3, nil)
+	field := list[n-1].text
+	t := e.child(parent, field)
+	switch {
+	case parent.class != "" && t.state == known && t.class == "":
+		return Help(parent.class + "." + field)
+	case parent.value != nil && e.in.library[parent.value] == "npu":
+		return Help("npu." + field)
+	}
+	return "", false
+}
+
 func (e *Evaluator) explainTopic(topic string) string {
+	if topic[0] == '.' {
+		return "no help on " + oneLine(topic) + ": .help describes what begins with a dot"
+	}
 	text, ok := Help(topic)
 	if !ok {
 		text += "\n  help() lists the topics"
@@ -156,7 +221,10 @@ func (e *Evaluator) explainValue(v lua.LValue) string {
 		if x == "" {
 			return e.explainNothing()
 		}
-		return e.explainTopic(string(x))
+		if _, ok := Help(string(x)); ok || suggestTopic(string(x)) != "" {
+			return e.explainTopic(string(x))
+		}
+		return e.explain(string(x))
 	case lua.LNumber:
 		number := lua51.NumberText(float64(x))
 		if text, ok := Help(number); ok {
@@ -178,9 +246,7 @@ func (e *Evaluator) explainValue(v lua.LValue) string {
 		return text + "\n  " + parameters(x.Proto)
 	case *lua.LUserData:
 		if k, ok := x.Value.(*npu.Kernel); ok {
-			if text, ok := Help(k.Name()); ok && k.Doc() != "" {
-				return text
-			}
+			return e.explainKernel(k)
 		}
 		if class := e.in.classOf(x); class != "" {
 			return e.explainTopic(class)

@@ -69,7 +69,7 @@ func (e *Evaluator) Eval(ctx context.Context, chunk string) (err error) {
 			err = flushErr
 		}
 	}()
-	if topic, ok := helpQuery(chunk); ok {
+	if topic, ok := e.helpQuery(chunk); ok {
 		return e.print(ctx, Wrap(e.explain(topic), e.in.columns))
 	}
 	e.chunks++
@@ -172,7 +172,7 @@ func (e *Evaluator) run(ctx context.Context, fn lua.LValue, args ...lua.LValue) 
 
 // Incomplete reports whether more lines may make chunk a valid one: it ends inside something that has begun.
 func (e *Evaluator) Incomplete(chunk string) bool {
-	if _, ok := helpQuery(chunk); ok {
+	if _, ok := e.helpQuery(chunk); ok {
 		return false
 	}
 	return lua51.CompileInput(withoutEquals(chunk), "input").Incomplete

@@ -6,6 +6,15 @@ import (
 	"npulua/npu"
 )
 
+// launchExample is all that a first launch needs.
+const launchExample = `dev = npu.device(0)
+s = dev.context:create_stream()
+x = dev.context:alloc("float32", 4) x:upload{1, -2, 3, -4}
+y = dev.context:alloc("float32", 4)
+s:launch(npu.kernel "relu", 1, y, x, y.count)
+s:synchronize()
+print(unpack(y:download():to_table()))`
+
 var streamClass = &class[*npu.Stream]{
 	name:   "stream",
 	direct: true,
@@ -14,7 +23,7 @@ var streamClass = &class[*npu.Stream]{
 	methods: []method[*npu.Stream]{
 		{"copy", doc{"(dst, src)", "", "Queues a copy between device memory and pinned host memory, or between two device buffers. Type and count must be the same; the direction follows from the operands. The host is refused the buffers until the stream has passed the copy.", "107000 for pageable memory, overlapping or unlike operands; 107003 for a buffer of another device", `s:copy(x, h)`}, nil, streamCopy},
 		{"fill", doc{"(buf, value)", "", "Queues a fill of a device buffer, element by element.", "100000 for a value that the type cannot hold", `s:fill(x, 0)`}, nil, streamFill},
-		{"launch", doc{"(kernel, block_dim, ...)", "", "Queues a kernel with `block_dim` blocks (1 to 65535). The arguments must match its signature: device buffers for pointers, numbers for scalars. What only the kernel can tell, such as a count beyond an operand, is a fault of the stream.", "107000 for arguments that do not fit the signature", `s:launch(npu.kernel "vector_add", 8, z, x, y, z.count)`}, nil, streamLaunch},
+		{"launch", doc{"(kernel, block_dim, ...)", "", "Queues a kernel with `block_dim` blocks (1 to 65535). The arguments must match its signature: device buffers for pointers, numbers for scalars. What only the kernel can tell, such as a count beyond an operand, is a fault of the stream.", "107000 for arguments that do not fit the signature", launchExample}, nil, streamLaunch},
 		{"record", doc{"([event])", "event", "Queues a mark; the event then stands for all work queued on the stream so far. Left out, a new event with timing is made.", "107003 for an event of another device", `local e = s:record()`}, nil, streamRecord},
 		{"wait", doc{"(event)", "", "Queues a wait: later work of the stream starts after what the event stands for now. The event may be of another stream, context or device. One that was never recorded is no wait.", "", `s2:wait(e)`}, nil, streamWait},
 		{"callback", doc{"(fn [, options])", "", "Queues a call of `fn()` on the host, at the next waiting call after the stream has come to it; later work of the stream waits for it. `fn` may touch host buffers, and hand values to tasks by channels that have room, but make no NPU calls and not wait. An error in it is a fault of the stream.", "207000 with `blocking = false` while a graph is being recorded", `s:callback(function() print("half way") end)`}, []option{

@@ -66,6 +66,9 @@ func (k KernelInfo) TypeNames() []string {
 	return names
 }
 
+// Parse reads the signature.
+func (k KernelInfo) Parse() (*Signature, error) { return driver.ParseSignature(k.Signature) }
+
 // Kernels lists the built-in kernels.
 func Kernels() []KernelInfo {
 	var out []KernelInfo
@@ -142,8 +145,18 @@ func (k *Kernel) Doc() string { return k.doc }
 // Signature is its parameter list.
 func (k *Kernel) Signature() *Signature { return k.sig }
 
-// DirIn marks a pointer parameter that a kernel only reads.
-const DirIn = driver.DirIn
+// Param is one parameter of a kernel.
+type Param = driver.Param
+
+// Dir says what a kernel does with the memory of a pointer parameter.
+type Dir = driver.Dir
+
+// The directions: only read, only written, or both.
+const (
+	DirIn    = driver.DirIn
+	DirOut   = driver.DirOut
+	DirInOut = driver.DirInOut
+)
 
 // Share is the half-open range of n items that belongs to block of blocks.
 func Share(n int64, block, blocks int) (first, last int64) { return kernel.Share(n, block, blocks) }

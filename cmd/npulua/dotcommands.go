@@ -136,7 +136,7 @@ func dotHelp(s *interactive, _ context.Context, _ string) error {
 	}
 	fmt.Fprintf(w, "\t\n")
 	fmt.Fprintf(w, "expression\tits values are printed; _ is the first of the last ones\n")
-	fmt.Fprintf(w, "name?\twhat help knows of it, as in s.launch?\n")
+	fmt.Fprintf(w, "name?\twhat help knows of it, as in npu.device?\n")
 	fmt.Fprintf(w, "Tab\tcompletes names, options, kernels and files\n")
 	fmt.Fprintf(w, "Ctrl-R\tsearches the history\n")
 	fmt.Fprintf(w, "Ctrl-C\tdrops what is typed, or ends what runs\n")

@@ -79,20 +79,39 @@ func (e *Evaluator) choiceAt(list []token, n int, own map[string]bool) choice {
 	if !ok {
 		return anything
 	}
-	if row, ok := e.rowOf(callee.row); ok {
-		name := parameter(row.doc.Args, i)
-		if c, ok := parameterChoices[callee.row+" "+name]; ok {
-			return c
-		}
-		return parameterChoices[name]
+	row, ok := e.rowOf(callee.row)
+	if !ok {
+		return parameterChoices[parameter(libraryArgs[e.libraryName(callee)], i)]
 	}
-	return parameterChoices[parameter(libraryArgs[e.libraryName(callee)], i)]
+	name := parameter(row.doc.Args, i)
+	if c, ok := parameterChoices[callee.row+" "+name]; ok {
+		return c
+	}
+	return parameterChoices[name]
+}
+
+// called is callee; of a method of something unknown, such as a local variable, the only one of that name.
+func (e *Evaluator) called(list []token, i int, own map[string]bool) (callee target, ok bool) {
+	callee, _, ok = e.callee(list, i, own)
+	if !ok || callee.state != opaque || i < 3 || list[i-2].text != ":" {
+		return callee, ok
+	}
+	var rows []string
+	for _, h := range helpClasses() {
+		if _, isMethod, _ := h.find(list[i-1].text); isMethod && h.name != "npu" {
+			rows = append(rows, h.name+":"+list[i-1].text)
+		}
+	}
+	if len(rows) == 1 {
+		callee = target{row: rows[0], state: known}
+	}
+	return callee, true
 }
 
 // argumentAt is the function whose argument i, from 0, begins at list[n].
 func (e *Evaluator) argumentAt(list []token, n int, own map[string]bool) (callee target, i int, ok bool) {
 	if n < len(list) && list[n].kind == tokenString {
-		if callee, _, ok := e.callee(list, n, own); ok { // f "
+		if callee, ok := e.called(list, n, own); ok { // f "
 			return callee, 0, true
 		}
 	}
@@ -105,6 +124,6 @@ func (e *Evaluator) argumentAt(list []token, n int, own map[string]bool) (callee
 			i++
 		}
 	}
-	callee, _, ok = e.callee(list, open, own)
+	callee, ok = e.called(list, open, own)
 	return callee, i, ok
 }

@@ -125,13 +125,13 @@ func (e *Evaluator) optionsAt(list []token, n int, own map[string]bool) []option
 
 // optionsOf are the options of the call whose options table list[open] begins.
 func (e *Evaluator) optionsOf(list []token, open int, own map[string]bool) []option {
-	callee, _, ok := e.callee(list, open, own) // f{
+	callee, ok := e.called(list, open, own) // f{
 	if !ok {
 		outer := enclosing(list, open)
 		if outer < 0 || list[outer].text != "(" {
 			return nil
 		}
-		if callee, _, ok = e.callee(list, outer, own); !ok { // f(a, {
+		if callee, ok = e.called(list, outer, own); !ok { // f(a, {
 			return nil
 		}
 	}

@@ -154,8 +154,12 @@ func (e *Evaluator) explain(name string) string {
 		return "no help on " + oneLine(name) + ": ask about one name, as in npu.device?"
 	case t.row != "":
 		return e.explainTopic(t.row)
-	case t.topic != "":
+	case slices.Contains(kernelNames(), t.topic):
 		return e.explainTopic(t.topic)
+	case t.topic != "":
+		return fmt.Sprintf("no help on kernel %q%s", t.topic, npu.Suggest(t.topic, kernelNames()))
+	case n == 1 && list[0].kind == tokenString && list[0].content() != "":
+		return e.explainTopic(list[0].content())
 	}
 	if text, ok := e.explainField(list); ok {
 		return text

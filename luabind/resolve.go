@@ -16,7 +16,7 @@ type target struct {
 	value lua.LValue // of a variable or field; nil: only the type is known
 	class string     // of a handle: "stream"; "" for others
 	row   string     // of a function of the API: "stream:launch", "npu.device"
-	topic string     // of a kernel: its help topic, "relu"
+	topic string     // of npu.kernel "relu": "relu"
 	shape *shape     // of a table that a call or a field makes
 	state targetState
 }

@@ -2,12 +2,9 @@ package luabind
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
-
-	"npulua/npu"
 )
 
 // shape describes a table that a function or a field of the API makes: its keys, or those of its items.
@@ -58,14 +55,10 @@ func (e *Evaluator) result(callee target, args []token) target {
 		return target{}
 	}
 	t := target{class: returns, state: known}
-	if callee.row == "npu.kernel" && len(args) == 1 && args[0].kind == tokenString && isKernel(args[0].content()) {
+	if callee.row == "npu.kernel" && len(args) == 1 && args[0].kind == tokenString {
 		t.topic = args[0].content()
 	}
 	return t
-}
-
-func isKernel(name string) bool {
-	return slices.ContainsFunc(npu.Kernels(), func(k npu.KernelInfo) bool { return k.Name == name })
 }
 
 // libraryName is the name of a function of Lua's library, "io.open"; "" for others.

@@ -34,6 +34,9 @@ func (e *Evaluator) Format(ctx context.Context, values ...lua.LValue) (string, e
 		text = p.list(values)
 		return 0
 	}))
+	if err == nil && ctx.Err() != nil { // a __tostring was ended: the text says that it failed
+		err = &InterruptedError{}
+	}
 	return text, err
 }
 
@@ -78,7 +81,7 @@ func (p *printer) value(v lua.LValue) string {
 		}
 	case *lua.LTable:
 		if isErrorObject(x) {
-			return errorText(x)
+			return Printable(errorText(x))
 		}
 		if ids := deviceList(x); ids != nil {
 			if text := p.devices(ids); text != "" {

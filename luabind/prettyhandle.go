@@ -23,22 +23,26 @@ func (p *printer) handle(ud *lua.LUserData) string {
 	}
 	text := oneLine(results[0].String())
 	if b, ok := ud.Value.(*npu.Buffer); ok {
-		text += firstElements(b)
+		text += p.firstElements(b)
 	}
 	return text
 }
 
-// firstElements is " {1, 2, 3, ...}" for host memory that may be read now.
-func firstElements(b *npu.Buffer) string {
-	if b.Space() == npu.DeviceMemory || b.Closed() {
+// firstElements is " {1, 2, 3, ...}" where the memory can be read now. To look takes no virtual time and waits for
+// nothing, so that a script in the session runs as it does elsewhere.
+func (p *printer) firstElements(b *npu.Buffer) string {
+	if b.Closed() {
 		return ""
 	}
+	values, ok := b.Peek(p.e.in.session.Main(), prettyElements)
+	switch {
+	case !ok && b.Space() == npu.DeviceMemory:
+		return " (queued work uses it; its download method waits)"
+	case !ok:
+		return " (queued work writes it)"
+	}
 	var parts []string
-	for i := range min(b.Count(), prettyElements) {
-		v, err := b.Element(i)
-		if err != nil {
-			return " (queued work writes it)"
-		}
+	for _, v := range values {
 		parts = append(parts, elementText(b.Type(), v))
 	}
 	if b.Count() > prettyElements {

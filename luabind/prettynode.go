@@ -9,7 +9,6 @@ type node struct {
 	text  string
 	items []node
 	key   string // in front of an item: "name = "
-	list  bool   // of items that share lines
 }
 
 // flat is the node on one line.
@@ -29,7 +28,8 @@ func (n node) flat() string {
 	return b.String()
 }
 
-// render is the node on one line where that fits behind used columns, else on several, indented.
+// render is the node on one line where that fits behind used columns, else on several, indented. Items share lines,
+// but for tables and for fields of more than a third of the width.
 func (n node) render(width, indent, used int) string {
 	flat := n.flat()
 	if n.items == nil || textWidth(flat)+used <= width {
@@ -45,19 +45,20 @@ func (n node) render(width, indent, used int) string {
 		if i == len(n.items)-1 {
 			comma = ""
 		}
-		switch w := textWidth(text) + len(comma); {
-		case n.list && column > 0 && item.items == nil && column+1+w <= width:
+		w := textWidth(text) + len(comma)
+		alone := item.items != nil || item.key != "" && 3*w > width
+		if i > 0 && !alone && column+1+w <= width {
 			b.WriteString(" " + text + comma)
 			column += 1 + w
-		default:
-			if i > 0 {
-				b.WriteByte('\n')
-			}
-			b.WriteString(pad + text + comma)
-			column = len(pad) + w
-			if strings.Contains(text, "\n") {
-				column = width
-			}
+			continue
+		}
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(pad + text + comma)
+		column = len(pad) + w
+		if alone {
+			column = width
 		}
 	}
 	b.WriteString("\n" + pad[2:] + "}")

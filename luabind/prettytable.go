@@ -38,7 +38,7 @@ func (p *printer) fields(t *lua.LTable) node {
 	p.path = append(p.path, t)
 	defer func() { p.path = p.path[:len(p.path)-1] }()
 
-	n := node{list: true}
+	var n node
 	length, shown := lua51.Length(t), 0
 	for i := range min(length, prettyItems) { // up to the first hole
 		if lua51.Item(t, i+1) == lua.LNil {
@@ -58,7 +58,7 @@ func (p *printer) fields(t *lua.LTable) node {
 		p.left--
 		item := p.node(t.RawGet(k))
 		item.key = p.key(k) + " = "
-		n.items, n.list, shown = append(n.items, item), false, shown+1
+		n.items, shown = append(n.items, item), shown+1
 	}
 	if more := length + fields - shown; more > 0 {
 		n.items = append(n.items, node{text: fmt.Sprintf("... %d more", more)})
@@ -71,7 +71,7 @@ func (p *printer) fields(t *lua.LTable) node {
 			item = p.node(mt)
 		}
 		item.key = "<metatable> = "
-		n.items, n.list = append(n.items, item), false
+		n.items = append(n.items, item)
 	}
 	if len(n.items) == 0 {
 		return node{text: "{}"}
@@ -101,7 +101,7 @@ func smallestKeys(t *lua.LTable, length, most int) (keys []lua.LValue, count int
 	return keys, count
 }
 
-// compareKeys orders numbers, then strings, then the rest as it comes.
+// compareKeys orders numbers, then strings as people count, then the rest as it comes.
 func compareKeys(a, b lua.LValue) int {
 	rank := func(v lua.LValue) int {
 		switch v.Type() {
@@ -127,7 +127,7 @@ func compareKeys(a, b lua.LValue) int {
 			return 1
 		}
 	case lua.LString:
-		return strings.Compare(string(x), string(b.(lua.LString)))
+		return compareNatural(string(x), string(b.(lua.LString)))
 	case lua.LBool:
 		return strings.Compare(x.String(), b.String())
 	}

@@ -26,33 +26,45 @@ func textWidth(s string) int {
 
 // quote is s as a Lua string of one line, cut after most bytes.
 func quote(s string, most int) string {
-	var b strings.Builder
-	b.WriteByte('"')
 	i := 0
 	for i < len(s) && i < most {
+		_, size := utf8.DecodeRuneInString(s[i:])
+		i += size
+	}
+	text := `"` + escape(s[:i], func(r rune) bool { return r != '"' && r != '\\' && unicode.IsPrint(r) }) + `"`
+	if i < len(s) {
+		return text + "... (" + strconv.Itoa(len(s)) + " B)"
+	}
+	return text
+}
+
+// Quote is s as a Lua string of one line.
+func Quote(s string) string { return quote(s, len(s)) }
+
+// Printable is text of which a terminal obeys nothing but line ends and tabs: other control characters, and what is
+// no UTF-8, are written as Lua escapes.
+func Printable(text string) string {
+	return escape(text, func(r rune) bool { return r == '\n' || r == '\t' || unicode.IsGraphic(r) })
+}
+
+var escapes = map[rune]string{'"': `\"`, '\\': `\\`, '\n': `\n`, '\r': `\r`, '\t': `\t`}
+
+// escape writes the characters of s that are not plain as a Lua string has them.
+func escape(s string, plain func(rune) bool) string {
+	var b strings.Builder
+	for i := 0; i < len(s); {
 		r, size := utf8.DecodeRuneInString(s[i:])
-		switch {
-		case r == '"' || r == '\\':
-			b.WriteByte('\\')
+		switch broken := r == utf8.RuneError && size == 1; {
+		case !broken && plain(r):
 			b.WriteRune(r)
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r == '\r':
-			b.WriteString(`\r`)
-		case r == '\t':
-			b.WriteString(`\t`)
-		case r == utf8.RuneError && size == 1, !unicode.IsPrint(r):
+		case escapes[r] != "":
+			b.WriteString(escapes[r])
+		default:
 			for _, c := range []byte(s[i : i+size]) {
 				fmt.Fprintf(&b, `\%03d`, c)
 			}
-		default:
-			b.WriteRune(r)
 		}
 		i += size
-	}
-	b.WriteByte('"')
-	if i < len(s) {
-		return b.String() + "... (" + strconv.Itoa(len(s)) + " B)"
 	}
 	return b.String()
 }

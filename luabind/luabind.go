@@ -263,7 +263,7 @@ func (in *Interp) Close(force bool) error {
 	if !force {
 		err = errors.Join(in.failure(), err)
 	}
-	in.flush(force) // callbacks have run
+	in.flush(force)      // callbacks have run
 	in.io.Finish(in.ctx) // at once where that has ended
 	in.io.Close()
 	in.L.Close()

@@ -135,3 +135,29 @@ func TestInteractiveMeasures(t *testing.T) {
 	s.see("npu> ")
 	s.leave()
 }
+
+// What is there fits the terminal: tables of many streams and buffers, device memory and its values, and a timeline of
+// one chunk.
+func TestInteractiveShowsState(t *testing.T) {
+	s := openTerminal(t, "--backend=sim")
+	s.see("npu> ")
+	s.answer(`ctx = npu.device(0).context x = ctx:alloc("float32", 4) x:upload{1, 2.5, 3, 4} list = {}`)
+	s.answer(`for i = 1, 60 do list[i] = ctx:create_stream() list[i]:launch(npu.kernel "spin", 1, 100) end npu.sleep(0.1)`)
+	s.answer(".trace on")
+	for _, row := range []struct{ entry, want string }{
+		{"x", `buffer\(float32 x 4, device 0\) \{1, 2.5, 3, 4\}\n`},
+		{".streams", `(?s)\| Stream +\| Pending \| Failed \| Last +\| At .*npu0 stream 60 .*\n40 more\n`},
+		{".memory", `(?s)\| NPU \| Used .* GiB .*float32 x 4 \(16 B\)`},
+		{".trace show", `no stream has done anything\n`},
+	} {
+		got := s.answer(row.entry)
+		if !regexp.MustCompile(row.want).MatchString(got) || strings.Contains(got, " |K") {
+			t.Errorf("%s: got %q, want %q", row.entry, got, row.want)
+		}
+		if lines := strings.Split(got, "\n"); len(lines) > 40 {
+			t.Errorf("%s: %d lines", row.entry, len(lines))
+		}
+	}
+	s.send("os.exit(0)\n")
+	s.ends(0)
+}

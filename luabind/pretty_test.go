@@ -126,7 +126,7 @@ func TestFormatDeviceBuffers(t *testing.T) {
 		b = npu.device(1) c = b:create_context() s = a.context:create_stream() h = npu.host("float32", 100)`); got != "" {
 		t.Fatal(got)
 	}
-	const waits = "(queued work uses it; its download method waits)\n"
+	const waits = "(not to be read now; its download method waits)\n"
 	for _, c := range []struct{ before, chunk, want string }{
 		{``, `x:slice(1, 3)`, "buffer(float32 x 3, device 0) {1, 2.5, 3}\n"},
 		{``, `{x:slice(1, 2)}`, "{buffer(float32 x 2, device 0) {1, 2.5}}\n"},

@@ -37,7 +37,7 @@ func (p *printer) firstElements(b *npu.Buffer) string {
 	values, ok := b.Peek(p.e.in.session.Main(), prettyElements)
 	switch {
 	case !ok && b.Space() == npu.DeviceMemory:
-		return " (queued work uses it; its download method waits)"
+		return " (not to be read now; its download method waits)"
 	case !ok:
 		return " (queued work writes it)"
 	}

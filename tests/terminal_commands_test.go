@@ -102,12 +102,21 @@ func TestInteractiveCommandNames(t *testing.T) {
 		{".nonsense?", `no command ".nonsense"`},
 		{".?", ".trace [on|off|show]"},
 		{".load", "usage: .load FILE\n"},
+		{".help", "Ctrl-D                leaves\n"},
 		{".quit now", ".quit takes no argument\n"},
 	} {
 		if got := s.answer(row.entry); !strings.Contains(got, row.want) {
 			t.Errorf("%s: got %q, want %q", row.entry, got, row.want)
 		}
 	}
+	s.send(".help\n")
+	s.see(".help [COMMAND]")
+	for _, line := range strings.Split(s.upTo("Ctrl-D"), "\n") {
+		if len(line) > 80 {
+			t.Errorf("too wide: %q", line)
+		}
+	}
+	s.see("npu> ")
 	s.leave()
 }
 

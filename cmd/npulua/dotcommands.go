@@ -24,18 +24,18 @@ func (c dotCommand) usage() string { return strings.TrimSpace(c.name + " " + c.a
 
 func init() {
 	dotCommands = []dotCommand{
-		{".help", "[COMMAND]", "this list; help() explains functions, types, kernels and error codes", dotHelp},
+		{".help", "[COMMAND]", "this list, or what COMMAND does; help() explains the rest", dotHelp},
 		{".load", "FILE", "run a script in this session", dotLoad},
-		{".save", "FILE", "write the chunks that ran without an error to a new script", dotSave},
+		{".save", "FILE", "write the chunks that ran without an error to a script", dotSave},
 		{".save!", "FILE", "the same, in the place of a file that is there already", dotSaveOver},
-		{".time", "CODE", "run CODE and say how long it took: on the host, and on the backend's clock", dotTime},
+		{".time", "CODE", "run CODE, and say how long host and backend took", dotTime},
 		{".bench", "CODE", "run CODE again and again, and say how long one run takes", dotBench},
 		{".devices", "", "the devices, and how much of their memory is used", dotDevices},
 		{".streams", "", "the open streams, and what each is at", dotStreams},
-		{".memory", "", "how much memory is used, and where the open buffers were made", dotMemory},
-		{".trace", "[on|off|show]", "draw what the streams did in the last chunk; on does so after each", dotTrace},
+		{".memory", "", "how much memory is used, and where buffers were made", dotMemory},
+		{".trace", "[on|off|show]", "draw what streams did in the last chunk; on: after each", dotTrace},
 		{".reset", "", "close everything and begin with a fresh session", dotReset},
-		{".edit", "", "write a chunk in $VISUAL or $EDITOR, beginning with the last one", dotEdit},
+		{".edit", "", "write a chunk in $VISUAL or $EDITOR, from the last one on", dotEdit},
 		{".quit", "", "leave", dotQuit},
 	}
 }

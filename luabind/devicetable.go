@@ -52,7 +52,7 @@ func (p *printer) devices(ids []int) string {
 		}
 		rows = append(rows, []string{fmt.Sprint(id), info.Name, info.Family, cores, used + " / " + mebibytes(info.Memory), state})
 	}
-	if text := grid(rows); in.columns == 0 || strings.IndexByte(text, '\n') <= in.columns {
+	if text := grid(rows); in.fits(text) {
 		return text
 	}
 	for i, row := range rows { // the family is in the name, and the banner tells what is simulated
@@ -60,28 +60,6 @@ func (p *printer) devices(ids []int) string {
 		rows[i] = []string{row[0], row[1], row[3], row[4], state}
 	}
 	return in.table(rows)
-}
-
-// table is rows as a grid, and where that is wider than the terminal as a list of records.
-func (in *Interp) table(rows [][]string) string {
-	text := grid(rows)
-	if in.columns == 0 || strings.IndexByte(text, '\n') <= in.columns {
-		return text
-	}
-	head := rows[0]
-	widest := 0
-	for _, name := range head {
-		widest = max(widest, textWidth(name))
-	}
-	var records []string
-	for _, row := range rows[1:] {
-		var b strings.Builder
-		for i, cell := range row {
-			b.WriteString("\n" + head[i] + strings.Repeat(" ", widest-textWidth(head[i])+2) + cell)
-		}
-		records = append(records, b.String()[1:])
-	}
-	return strings.Join(records, "\n\n")
 }
 
 // openDevice is the device of that id that the machine holds; nil where it holds none.
@@ -95,29 +73,3 @@ func (in *Interp) openDevice(id int) *npu.Device {
 }
 
 func mebibytes(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }
-
-// grid draws rows, the first of which is the heading.
-func grid(rows [][]string) string {
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], textWidth(cell))
-		}
-	}
-	rule := "+"
-	for _, w := range widths {
-		rule += strings.Repeat("-", w+2) + "+"
-	}
-	var b strings.Builder
-	b.WriteString(rule + "\n")
-	for i, row := range rows {
-		for j, cell := range row {
-			b.WriteString("| " + cell + strings.Repeat(" ", widths[j]-textWidth(cell)+1))
-		}
-		b.WriteString("|\n")
-		if i == 0 {
-			b.WriteString(rule + "\n")
-		}
-	}
-	return b.String() + rule
-}

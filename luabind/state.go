@@ -1,11 +1,7 @@
 package luabind
 
 import (
-	"fmt"
-	"strings"
 	"time"
-
-	"npulua/npu"
 )
 
 // Now is the time of the backend's clock, as npu.time tells it: virtual on the simulator.
@@ -32,87 +28,6 @@ func (e *Evaluator) Devices() string {
 		return text
 	}
 	return "the backend does not describe its devices"
-}
-
-// Streams is a table of the open streams and their work; default streams that were never used are left out.
-func (e *Evaluator) Streams() string {
-	in := e.in
-	list, _, err := in.session.History(in.session.Main())
-	if err != nil {
-		text, _, _ := strings.Cut(err.Error(), "\n")
-		return "no list of streams: " + text
-	}
-	rows := [][]string{{"Stream", "Left", "Failed", "Last", "Now"}}
-	for _, s := range list {
-		if s.Closed {
-			continue
-		}
-		left, failed, last, now := 0, 0, "-", "-"
-		for _, c := range s.Commands {
-			switch c.State {
-			case "failed":
-				failed++
-			case "queued", "running":
-				if left++; left == 1 {
-					now = in.commandText(c) + ", " + c.State
-					if c.WaitsFor != "" {
-						now += ", waits for " + c.WaitsFor
-					}
-				}
-				continue
-			}
-			last = in.commandText(c) + ", " + c.State
-		}
-		rows = append(rows, []string{s.Name, fmt.Sprint(left), fmt.Sprint(failed), last, now})
-	}
-	if len(rows) == 1 {
-		return "no streams"
-	}
-	return in.table(rows)
-}
-
-// commandText is a command and its place: "launch spin at input 3:1".
-func (in *Interp) commandText(c npu.CommandInfo) string {
-	text := c.Op
-	if c.Name != "" {
-		text += " " + c.Name
-	}
-	if at := in.sites.text(c.Site); at != "" {
-		text += " at " + at
-	}
-	return text
-}
-
-// Memory is a table of the memory that is in use: of each device in use, and of each place that made buffers
-// which are still open.
-func (e *Evaluator) Memory() string {
-	in := e.in
-	rows := [][]string{{"NPU", "Used", "Free", "Total"}}
-	for id := range in.session.DeviceCount() {
-		d := in.openDevice(id)
-		if d == nil {
-			continue
-		}
-		free, total, err := d.Memory(in.session.Main())
-		if err != nil {
-			continue
-		}
-		rows = append(rows, []string{fmt.Sprint(id), fmt.Sprintf("%d B", total-free), fmt.Sprintf("%d B", free), mebibytes(total)})
-	}
-	text := "no device is in use"
-	if len(rows) > 1 {
-		text = in.table(rows)
-	}
-	rows = [][]string{{"Buffers", "Elements", "Made at", "Number"}}
-	for _, l := range in.session.Leaks() {
-		if strings.HasSuffix(l.Kind, "memory") {
-			rows = append(rows, []string{l.Kind, l.Detail, in.sites.text(l.Site), fmt.Sprint(l.Count)})
-		}
-	}
-	if len(rows) > 1 {
-		text += "\n" + in.table(rows)
-	}
-	return text
 }
 
 // Notices are what a person should be told before the next chunk, each once: tasks and workers that have failed

@@ -18,12 +18,13 @@ const maxRows = 32
 // minTimeline is the least number of columns that a timeline takes.
 const minTimeline = 20
 
-// EmptyTimeline is the Timeline of a time in which no stream did anything.
+// EmptyTimeline is the Timeline of a time in which no command began or ended.
 const EmptyTimeline = "no stream has done anything"
 
 // Timeline draws what the streams of the session have done since a point in time of the backend's clock, as
-// npu.time tells it: a row for each stream that was busy, with a bar for each command, and an axis of time. It
-// takes width columns; 80 where that is 0. Text of one line says why there is nothing to draw.
+// npu.time tells it: a row for each stream that was busy, with a bar for each command, and an axis of time. What
+// began earlier is marked where it comes in. It takes width columns; 80 where that is 0. Text of one line says why
+// there is nothing to draw.
 func (in *Interp) Timeline(since time.Duration, width int) string {
 	if width <= 0 {
 		width = prettyWidth
@@ -55,7 +56,11 @@ var marks = []struct {
 	{"replay", "", mark{'G', "graph"}},
 }
 
-var failed = mark{'X', "failed"}
+// Marks that kinds of commands do not have; earlier stands at the left edge.
+var (
+	failed  = mark{'X', "failed"}
+	earlier = mark{':', "began earlier"}
+)
 
 // markOf is how c is drawn; ok is false for what takes no time, such as records and waits.
 func markOf(c npu.CommandInfo) (m mark, ok bool) {
@@ -73,6 +78,7 @@ func markOf(c npu.CommandInfo) (m mark, ok bool) {
 // drawTimeline draws what ran after since, in width columns.
 func drawTimeline(streams []npu.StreamCommands, since, now time.Duration, width int) string {
 	var rows []npu.StreamCommands
+	happened := false // something began or ended
 	first, last := time.Duration(math.MaxInt64), time.Duration(0)
 	for _, s := range streams {
 		var busy []npu.CommandInfo
@@ -81,11 +87,11 @@ func drawTimeline(streams []npu.StreamCommands, since, now time.Duration, width 
 				c.End = max(now, c.Start)
 			}
 			ran := c.State == "done" || c.State == "failed" || c.State == "running"
-			if _, ok := markOf(c); !ok || !ran || c.End < since || c.End == 0 {
+			if _, ok := markOf(c); !ok || !ran || c.End == 0 || c.Start < since && c.End <= since {
 				continue
 			}
-			c.Start = max(c.Start, since)
-			first, last = min(first, c.Start), max(last, c.End)
+			happened = happened || c.Start >= since || c.State != "running"
+			first, last = min(first, max(c.Start, since)), max(last, c.End)
 			busy = append(busy, c)
 		}
 		if len(busy) > 0 {
@@ -93,7 +99,7 @@ func drawTimeline(streams []npu.StreamCommands, since, now time.Duration, width 
 			rows = append(rows, s)
 		}
 	}
-	if len(rows) == 0 {
+	if !happened {
 		return EmptyTimeline
 	}
 	slices.SortStableFunc(rows, func(a, b npu.StreamCommands) int {
@@ -107,7 +113,7 @@ func drawTimeline(streams []npu.StreamCommands, since, now time.Duration, width 
 		names[i] = streamLabel(s, width)
 		label = max(label, len(names[i]))
 	}
-	t := timeline{first: first, span: max(last-first, 1), columns: width - label - 3}
+	t := timeline{since: since, first: first, span: max(last-first, 1), columns: width - label - 3}
 	var b strings.Builder
 	for i, s := range rows {
 		fmt.Fprintf(&b, "%-*s |%s|\n", label, names[i], t.row(s.Commands))
@@ -140,9 +146,9 @@ func streamLabel(s npu.StreamCommands, width int) string {
 
 // timeline is the scale of a drawing, and what was drawn.
 type timeline struct {
-	first, span time.Duration
-	columns     int
-	used        []mark
+	since, first, span time.Duration
+	columns            int
+	used               []mark
 }
 
 // column is the one of a moment.
@@ -159,6 +165,11 @@ func (t *timeline) row(commands []npu.CommandInfo) string {
 	for n, c := range commands {
 		m, _ := markOf(c)
 		t.note(m)
+		began := byte('[')
+		if c.Start < t.since {
+			c.Start, began = t.since, earlier.letter
+			t.note(earlier)
+		}
 		from, to := t.column(c.Start), t.column(c.End)
 		if to > from && t.moment(to) >= c.End { // it ends where the column begins
 			to--
@@ -172,9 +183,13 @@ func (t *timeline) row(commands []npu.CommandInfo) string {
 		for from < to && owner[from] != n {
 			from++
 		}
-		if to-from >= 2 && owner[from] == n { // so that neighbours stay apart
-			line[from] = '['
+		switch {
+		case owner[from] != n:
+		case to-from >= 2: // so that neighbours stay apart
+			line[from] = began
 			t.name(line[from+1:to+1], c, m)
+		case began == earlier.letter:
+			line[from] = began
 		}
 	}
 	return string(line)
@@ -194,17 +209,20 @@ func (t *timeline) moment(i int) time.Duration {
 }
 
 func (t *timeline) note(m mark) {
-	for _, u := range t.used {
-		if u == m {
-			return
-		}
+	if !slices.Contains(t.used, m) {
+		t.used = append(t.used, m)
 	}
-	t.used = append(t.used, m)
 }
+
+// largeClock is from when on the time of the clock tells little, in few digits, of when a chunk did what.
+const largeClock = 10 * time.Second
 
 // axis has the times of the first and the last column, and what lies between.
 func (t *timeline) axis() string {
 	begin, end := "^ "+shortTime(t.first), "+"+shortTime(t.span)+" ^"
+	if t.since > 0 && t.first >= largeClock {
+		begin = "^ " + shortTime(t.first-t.since) + " into the chunk"
+	}
 	gap := t.columns - len(begin) - len(end)
 	switch {
 	case len(begin) > t.columns:
@@ -231,21 +249,19 @@ func (t *timeline) legend(width int) []string {
 		}
 	}
 	for _, row := range marks {
-		for _, u := range t.used {
-			if u == row.mark {
-				add(u)
-			}
+		if slices.Contains(t.used, row.mark) {
+			add(row.mark)
 		}
 	}
-	for _, u := range t.used {
-		if u == failed {
-			add(u)
+	for _, m := range []mark{failed, earlier} {
+		if slices.Contains(t.used, m) {
+			add(m)
 		}
 	}
 	return append(lines, line)
 }
 
-// shortTime is a time with four digits at most and a unit.
+// shortTime is a time with four digits, or whole seconds, and a unit.
 func shortTime(d time.Duration) string {
 	f, unit := float64(d), "ns"
 	switch {
@@ -255,6 +271,9 @@ func shortTime(d time.Duration) string {
 		f, unit = float64(d)/float64(time.Millisecond), "ms"
 	case d >= time.Microsecond:
 		f, unit = float64(d)/float64(time.Microsecond), "us"
+	}
+	if f >= 1000 {
+		return strconv.FormatFloat(f, 'f', 0, 64) + " " + unit
 	}
 	return strconv.FormatFloat(f, 'g', 4, 64) + " " + unit
 }

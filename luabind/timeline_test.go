@@ -55,8 +55,9 @@ C callback`,
 			t.Errorf("%d columns:%s\nwant:%s", width, got, want)
 		}
 	}
-	s.eval(`x:close() s3 = ctx:create_stream() s3:launch(npu.kernel "spin", 1, 10) npu.sleep(1)`)
-	since := 2 * time.Second
+	s.eval(`x:close() npu.sleep(0.5)`)
+	since := s.Now()
+	s.eval(`s3 = ctx:create_stream() s3:launch(npu.kernel "spin", 1, 10) npu.sleep(1)`)
 	if got := s.in.Timeline(since, 60); strings.Count(got, "|") != 2 || !strings.Contains(got, "npu0/ctx1 stream 2 |[K") {
 		t.Errorf("of the last chunk:\n%s", got)
 	}
@@ -143,6 +144,38 @@ func TestTimelineNarrow(t *testing.T) {
 	for _, line := range strings.Split(text, "\n") {
 		if len(line) > 20 {
 			t.Errorf("too wide: %q", line)
+		}
+	}
+}
+
+// What goes on from earlier chunks is marked where it comes in, and a chunk that did nothing draws nothing.
+func TestTimelineOfChunk(t *testing.T) {
+	s := openSession(t, npu.Options{})
+	s.eval(`ctx = npu.device(0).context s1, s2 = ctx:create_stream(), ctx:create_stream() spin = npu.kernel "spin"`)
+	s.eval(`s1:launch(spin, 1, 100) npu.sleep(50)`)
+	for _, c := range []struct{ chunk, want string }{
+		{`1 + 1`, EmptyTimeline},
+		{`npu.sleep(10)`, EmptyTimeline},
+		{`s2:launch(spin, 1, 10) s2:synchronize()`, `
+0/0/1 |:KKKKKKKKKKKKKKKKKKKKKspinKKKKKKKKKKKKKKKKKKKKK|
+0/0/2 |[KKKKKKKKKKKKKKKKKKKKKspinKKKKKKKKKKKKKKKKKKKKK|
+       ^ 0 ns into the chunk                   +10 s ^
+K kernel   : began earlier`},
+		{`npu.sleep(5) s2:launch(spin, 1, 5) s1:synchronize()`, `
+0/0/1 |:KKKKKKKKKKKKKKKKKKKKKspinKKKKKKKKKKKKKKKKKKKKK|
+0/0/2 |       [KKspinKK                               |
+       ^ 0 ns into the chunk                   +30 s ^
+K kernel   : began earlier`},
+		{`npu.sleep(1e5) s2:launch(spin, 1, 5) s2:synchronize()`, `
+0/0/2 |[KKKKKKKKKKKKKKKKKKKKKspinKKKKKKKKKKKKKKKKKKKKK|
+       ^ 100000 s into the chunk                +5 s ^
+K kernel`},
+		{`1 + 1`, EmptyTimeline},
+	} {
+		since := s.Now()
+		s.eval(c.chunk)
+		if got := s.in.Timeline(since, 55); got != strings.TrimPrefix(c.want, "\n") {
+			t.Errorf("%s: got\n%s\nwant%s", c.chunk, got, c.want)
 		}
 	}
 }

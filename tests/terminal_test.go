@@ -80,7 +80,7 @@ func TestInteractiveTour(t *testing.T) {
 	s.see("npu.devices()")
 	s.see("npu> ")
 	s.send(".help\n")
-	s.see(".trace on|off|show")
+	s.see(".trace [on|off|show]")
 	s.see("npu> ")
 	s.send("npu.devices()\n")
 	s.see("| 1   | Ascend910B3 |")

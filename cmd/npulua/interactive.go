@@ -121,8 +121,9 @@ func (s *interactive) run(eval func() error, chunk string) error {
 // FormatError implements repl.Evaluator.
 func (s *interactive) FormatError(err error) string { return s.wrap(s.Evaluator.FormatError(err)) }
 
-// wrap breaks a message where a terminal would break it inside a word.
+// wrap is a message that a terminal obeys in nothing, broken where it would break it inside a word.
 func (s *interactive) wrap(text string) string {
+	text = luabind.Printable(text)
 	if !isTerminal(s.p.stderr) {
 		return text
 	}
@@ -131,7 +132,7 @@ func (s *interactive) wrap(text string) string {
 
 // Waiting implements repl.Waiter.
 func (s *interactive) Waiting() string {
-	return strings.Join(s.current.Load().Waiting(), "; ")
+	return luabind.Printable(strings.Join(s.current.Load().Waiting(), "; "))
 }
 
 // Highlight implements repl.Evaluator.

@@ -86,9 +86,7 @@ func (e *Evaluator) Eval(ctx context.Context, chunk string) (err error) {
 	if len(results) == 0 {
 		return nil
 	}
-	if input.Expression {
-		e.globals().RawSetString("_", results[0]) // whatever the script makes of assignments
-	}
+	e.globals().RawSetString("_", results[0]) // whatever the script makes of assignments
 	text, err := e.Format(ctx, results...)
 	if err != nil {
 		return err
@@ -97,24 +95,6 @@ func (e *Evaluator) Eval(ctx context.Context, chunk string) (err error) {
 		text += "  -- " + hint
 	}
 	return e.print(ctx, text)
-}
-
-// Prepare compiles a chunk once. The function that it returns runs it as Eval does, but prints no values and
-// leaves "_" as it is: for measuring.
-func (e *Evaluator) Prepare(chunk string) (run func(context.Context) error, err error) {
-	input := lua51.CompileInput(withoutEquals(chunk), "measured")
-	if input.Proto == nil {
-		return nil, input.Err
-	}
-	e.in.linker.Link(input.Proto)
-	fn := e.in.L.NewFunctionFromProto(input.Proto)
-	return func(ctx context.Context) error {
-		if ctx.Err() != nil {
-			return &InterruptedError{}
-		}
-		_, err := e.run(ctx, fn)
-		return err
-	}, nil
 }
 
 // flushTime is how long what an interrupted chunk has printed may take to be written.

@@ -331,26 +331,6 @@ func TestRunFile(t *testing.T) {
 	}
 }
 
-func TestPrepare(t *testing.T) {
-	s := openSession(t, npu.Options{})
-	s.eval(`n = 0`)
-	run, err := s.Prepare(`n = n + 1`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 3 {
-		if err := run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got := s.eval(`n`); got != "3\n" {
-		t.Errorf("got %q", got)
-	}
-	if _, err := s.Prepare(`n = = 1`); err == nil {
-		t.Error("no error")
-	}
-}
-
 // Many interruptions at any moment leave the machine whole.
 func TestInterruptAnywhere(t *testing.T) {
 	s := openSession(t, npu.Options{})

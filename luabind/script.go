@@ -12,10 +12,10 @@ import (
 // Script is chunks of Eval as one script, which leaves the globals that they have left, and how many there are:
 // what asked for help is left out. A local variable stays one of its chunk, an expression and what a chunk returns
 // become the global "_", and no chunk goes on with the one before it.
-func Script(chunks []string) (code string, count int) {
+func (e *Evaluator) Script(chunks []string) (code string, count int) {
 	var parts []part
 	for _, chunk := range chunks {
-		if _, ok := helpQuery(chunk); !ok {
+		if _, ok := e.helpQuery(chunk); !ok {
 			parts = append(parts, readPart(chunk))
 		}
 	}

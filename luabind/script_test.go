@@ -66,7 +66,7 @@ func TestScript(t *testing.T) {
 				t.Fatalf("%s: %v", chunk, err)
 			}
 		}
-		code, _ := Script(c.chunks)
+		code, _ := s.Script(c.chunks)
 		if c.want != "" && code != c.want {
 			t.Errorf("%q: got\n%s\nwant\n%s", c.chunks, code, c.want)
 		}
@@ -79,7 +79,7 @@ func TestScript(t *testing.T) {
 			t.Errorf("%q: got %q, want %q of\n%s", c.chunks, got, want, code)
 		}
 	}
-	if code, n := Script([]string{`x?`, `return`}); code != "" || n != 0 {
+	if code, n := openSession(t, npu.Options{}).Script([]string{`x?`, `return`}); code != "" || n != 0 {
 		t.Errorf("got %d: %q", n, code)
 	}
 }

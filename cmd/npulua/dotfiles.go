@@ -46,7 +46,7 @@ func dotSaveOver(s *interactive, _ context.Context, arg string) error {
 // save writes the chunks to the file that arg names, opened with how.
 func (s *interactive) save(arg string, how int) error {
 	file := fileName(arg)
-	code, n := luabind.Script(s.chunks)
+	code, n := s.Script(s.chunks)
 	if n == 0 {
 		return errors.New("nothing has run yet")
 	}

@@ -155,7 +155,7 @@ func (e *Evaluator) Incomplete(chunk string) bool {
 	if _, ok := e.helpQuery(chunk); ok {
 		return false
 	}
-	return lua51.CompileInput(withoutEquals(chunk), "input").Incomplete
+	return lua51.Incomplete(withoutEquals(chunk))
 }
 
 // Prompt is where the next chunk works: "npu0/ctx2" for an explicit context, "npu0" for the default one of a

@@ -79,6 +79,7 @@ const (
 	tabWait   = 15 * time.Millisecond  // for what follows a tab that was pasted
 	pasteWait = 2 * time.Second        // for the rest of a paste
 	maxText   = 4096                   // bytes of one keyText
+	maxBurst  = 64 << 10               // and of one that has several lines
 )
 
 // keys reads what a terminal sends and tells keys. It reads nothing behind a key, except in a paste,
@@ -88,6 +89,7 @@ type keys struct {
 	buf   []byte
 	text  string      // of the last keyText or keyPaste
 	ended func() bool // reports whether no key is wanted any more; looked at after a wake
+	back  rune        // a key that was read and given back; 0: none
 }
 
 // fill waits until buf is not empty, or returns what else happened.
@@ -133,6 +135,10 @@ func (k *keys) take(d time.Duration) (byte, bool) {
 
 // next waits for the next key. keyRedraw tells that wake was called.
 func (k *keys) next() rune {
+	if key := k.back; key != 0 {
+		k.back = 0
+		return key
+	}
 	got, err := k.fill(-1, 1)
 	switch {
 	case err != nil:
@@ -155,6 +161,28 @@ func (k *keys) next() rune {
 		return keyNone
 	}
 	return k.run(b)
+}
+
+// burst goes on after text with what is there already, as a paste without marks is: text, and the newlines after
+// which more reports that the text goes on. So many lines are one change of the text, not one each.
+func (k *keys) burst(text string, more func(text string) bool) rune {
+	for len(text) < maxBurst && k.src.pending() {
+		key := k.next()
+		switch {
+		case key == keyText:
+			text += k.text
+		case key >= 0x20 && key < firstKey:
+			text += string(key)
+		case key == keyEnter && more(text):
+			text += "\n"
+		default:
+			k.back = key
+			k.text = text
+			return keyText
+		}
+	}
+	k.text = text
+	return keyText
 }
 
 // pasted reports whether a tab is part of pasted text: text follows it at once, or a newline and

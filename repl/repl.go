@@ -41,7 +41,8 @@ type Evaluator interface {
 }
 
 // Waiter is an Evaluator that can say what its chunk waits for, such as "main waits for stream 2 of npu0
-// (line 1)", or "" while it does not wait. Waiting is called from another goroutine while Eval runs.
+// (line 1)", or "" while it does not wait. Waiting is called from another goroutine while Eval runs, and may return
+// after it.
 type Waiter interface {
 	Waiting() string
 }
@@ -360,12 +361,13 @@ func (l *loop) during(ctx context.Context, f func(context.Context) error, interr
 	begun := time.Now()
 	done := make(chan error, 1)
 	go func() { done <- f(ctx) }()
+	ticker := time.NewTicker(l.o.Wait / 2)
+	defer ticker.Stop()
 	var tick <-chan time.Time
+	answers := make(chan string, 1)
 	var shown string
 	if _, ok := l.ev.(Waiter); ok && interrupts != nil && l.lines.Interactive() {
-		t := time.NewTicker(l.o.Wait / 2)
-		defer t.Stop()
-		tick = t.C
+		tick = ticker.C
 	}
 	grace := 2 * time.Second // to end after a signal
 	if interrupts == nil {
@@ -424,8 +426,12 @@ func (l *loop) during(ctx context.Context, f func(context.Context) error, interr
 					return errStuck
 				}
 			}
-		case now := <-tick:
-			w := l.ev.(Waiter).Waiting()
+		case <-tick:
+			tick = nil // until the answer is there, which may take as long as what is asked about
+			go func() { answers <- l.ev.(Waiter).Waiting() }()
+		case w := <-answers:
+			tick = ticker.C
+			now := time.Now()
 			if w != waits {
 				waits, since = w, now
 			}

@@ -266,6 +266,10 @@ func (t *Terminal) nextKey() (rune, bool) {
 	if ctx.Err() == nil {
 		t.keys.ended = func() bool { return ctx.Err() != nil }
 		key = t.keys.next()
+		if text := t.textOf(key); text != "" && t.atEnd() && t.keys.src.pending() {
+			before := string(t.line)
+			key = t.keys.burst(text, func(text string) bool { return t.goesOn(before + text) })
+		}
 	}
 	if key == ctrlZ {
 		t.suspend()
@@ -397,14 +401,32 @@ func (t *Terminal) leave(key rune) (rune, bool) {
 	return key, true
 }
 
+// textOf is what a key adds to the text, "" for a key that does something else.
+func (t *Terminal) textOf(key rune) string {
+	switch {
+	case key == keyText:
+		return t.keys.text
+	case key >= 0x20 && key < firstKey:
+		return string(key)
+	}
+	return ""
+}
+
+// atEnd reports whether text is typed at the end of the entry, and nothing else goes on.
+func (t *Terminal) atEnd() bool {
+	return t.pos == len(t.line) && t.searching == nil && t.menu == nil
+}
+
 // incomplete reports whether Enter begins a new line.
-func (t *Terminal) incomplete() (more bool) {
+func (t *Terminal) incomplete() bool { return t.goesOn(string(t.line)) }
+
+// goesOn reports whether text is the beginning of an entry.
+func (t *Terminal) goesOn(text string) (more bool) {
 	defer func() {
 		if recover() != nil {
 			more = false
 		}
 	}()
-	text := string(t.line)
 	return strings.TrimSpace(text) != "" && t.ev.Incomplete(text)
 }
 

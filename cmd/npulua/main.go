@@ -94,6 +94,9 @@ func (p *program) execute(o *options, embedded *source) int {
 			script = "-"
 		}
 	}
+	if interactive && o.timeout > 0 && script == "" && len(o.chunks) == 0 {
+		return p.usage(errors.New("--timeout is for a script, and there is none"))
+	}
 
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
@@ -143,10 +146,13 @@ func (p *program) execute(o *options, embedded *source) int {
 // leave ends an interactive session: without waiting, after a signal or where work is left that may take
 // long.
 func (p *program) leave(ctx context.Context, cancel context.CancelCauseFunc, in *luabind.Interp, o *options, status int) int {
-	pending := in.Session().Pending()
+	pending := p.pending(in)
 	if status < exitHangup && len(pending) == 0 {
 		defer watchSignals(ctx, cancel, p.stderr)()
-		return p.finish(ctx, in, o, nil, status)
+		if got := p.finish(ctx, in, o, nil, status); got != exitError { // a fault that the end found is told, and no more
+			return got
+		}
+		return status
 	}
 	defer time.AfterFunc(grace, func() { os.Exit(status) }).Stop() // the terminal may take no output any more
 	for _, line := range pending {
@@ -154,6 +160,18 @@ func (p *program) leave(ctx context.Context, cancel context.CancelCauseFunc, in 
 	}
 	_ = in.Close(true)
 	return status
+}
+
+// pending says what work is left, a line for each stream. A host function that does not end holds up the answer.
+func (p *program) pending(in *luabind.Interp) []string {
+	answer := make(chan []string, 1)
+	go func() { answer <- in.Session().Pending() }()
+	select {
+	case lines := <-answer:
+		return lines
+	case <-time.After(100 * time.Millisecond):
+		return []string{"a host function that has not ended, and what waits for it"}
+	}
 }
 
 // cannotOpen reports why there is no session: an option that cannot be meant, or the backend.

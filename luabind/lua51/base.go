@@ -44,6 +44,11 @@ func OpenBase(L *lua.LState, stdout io.Writer, suggest Suggester) {
 	for _, name := range []string{"_printregs", "_GOPHER_LUA_VERSION", "channel"} {
 		globals.RawSetString(name, lua.LNil)
 	}
+	if pkg, ok := globals.RawGetString("package").(*lua.LTable); ok {
+		if loaded, ok := pkg.RawGetString("loaded").(*lua.LTable); ok {
+			loaded.RawSetString("channel", lua.LNil) // whose waits nothing ends
+		}
+	}
 }
 
 func baseAssert(L *lua.LState) int {

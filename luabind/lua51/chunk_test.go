@@ -95,6 +95,9 @@ func TestCompileInput(t *testing.T) {
 		{"break", false, false, "in:1: no loop to break"},
 	} {
 		got := CompileInput(c.source, "in")
+		if more := Incomplete(c.source); more != got.Incomplete {
+			t.Errorf("Incomplete(%q) = %v", c.source, more)
+		}
 		if got.Expression != c.expression || got.Incomplete != c.incomplete || (got.Proto == nil) != (c.err != "") || got.Err != nil && got.Err.Error() != c.err {
 			t.Errorf("%q: %+v", c.source, got)
 		}

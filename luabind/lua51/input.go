@@ -38,6 +38,19 @@ func CompileInput(source, name string) Input {
 	return Input{Proto: proto, Incomplete: err != nil && asChunk.atEnd, Err: err}
 }
 
+// Incomplete is what CompileInput says of that, for less: it is asked at every line that is typed.
+func Incomplete(source string) bool {
+	asChunk := parsePosition(source, 0)
+	if !asChunk.atEnd && asChunk.line == math.MaxInt {
+		return false
+	}
+	asExpression := parsePosition(returned+source, len(returned))
+	if asExpression.line == math.MaxInt && !asExpression.atEnd {
+		return false
+	}
+	return asChunk.atEnd || asExpression.atEnd && asExpression.reached(asChunk)
+}
+
 // parsed is where the parser gave up.
 type parsed struct {
 	line, column int

@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/chzyer/readline v1.5.1
 	github.com/creack/pty v1.1.24
+	github.com/ebitengine/purego v0.11.3
 	github.com/mattn/go-runewidth v0.0.16
 	github.com/spf13/pflag v1.1.0
 	github.com/x448/float16 v0.8.4
@@ -14,7 +15,10 @@ require (
 	gonum.org/v1/gonum v0.17.0
 )
 
-require github.com/rivo/uniseg v0.2.0 // indirect
+require (
+	github.com/ebitengine/purego v0.11.3 // indirect
+	github.com/rivo/uniseg v0.2.0 // indirect
+)
 
 require (
 	github.com/rogpeppe/go-internal v1.16.0

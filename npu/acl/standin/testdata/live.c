@@ -1,0 +1,40 @@
+// Objects of the host: tensors, datasets and the like. Which of their addresses are in use.
+#include "standin.h"
+
+static struct nn *all;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+API bool standin_nn_live(const void *p, enum nn_kind kind) {
+	pthread_mutex_lock(&lock);
+	struct nn *x = all;
+	while (x && (x != p || x->kind != kind))
+		x = x->next;
+	pthread_mutex_unlock(&lock);
+	return x != NULL;
+}
+
+API void standin_nn_add(void *p, enum nn_kind kind) {
+	struct nn *x = p;
+	x->kind = kind;
+	pthread_mutex_lock(&lock);
+	x->next = all;
+	all = x;
+	pthread_mutex_unlock(&lock);
+}
+
+API int standin_nn_remove(const void *p, enum nn_kind kind) {
+	if (!p)
+		return fail(ACLNN_NULL, "NULL");
+	int code = ACLNN_PARAM;
+	pthread_mutex_lock(&lock);
+	for (struct nn **x = &all; *x; x = &(*x)->next)
+		if (*x == p && (*x)->kind == kind) {
+			*x = (*x)->next;
+			code = OK;
+			break;
+		}
+	pthread_mutex_unlock(&lock);
+	if (code && standin_on(CHECK_CLOSED))
+		die("check_closed", "%p is closed, or was never made", p);
+	return code ? fail(code, "%p is closed, or was never made", p) : OK;
+}

@@ -1,8 +1,11 @@
 package npu
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 
+	"npulua/npu/acl"
 	"npulua/npu/internal/driver"
 	"npulua/npu/null"
 	"npulua/npu/sim"
@@ -16,12 +19,11 @@ type Info struct {
 	Notice    string // to be shown on standard error once, "" for nothing
 }
 
-// backends is what Options.Backend can name.
+// backends is what Options.Backend can name, besides "auto": hardware where there is some, else the simulator.
 var backends = []struct {
 	name string
 	open func(Options) (driver.Driver, Info, error)
 }{
-	{"auto", openAuto},
 	{"sim", openSim},
 	{"acl", openACL},
 	{"null", openNull},
@@ -29,18 +31,14 @@ var backends = []struct {
 
 // BackendNames lists what Options.Backend can be.
 func BackendNames() []string {
-	var names []string
+	names := []string{"auto"}
 	for _, b := range backends {
 		names = append(names, b.name)
 	}
 	return names
 }
 
-func openBackend(opts Options) (driver.Driver, Info, error) {
-	name := opts.Backend
-	if name == "" {
-		name = "auto"
-	}
+func openBackend(name string, opts Options) (driver.Driver, Info, error) {
 	for _, b := range backends {
 		if b.name == name {
 			return b.open(opts)
@@ -65,16 +63,28 @@ func openSim(opts Options) (driver.Driver, Info, error) {
 	return d, Info{Name: "sim", Simulated: true, Detail: fmt.Sprintf("simulated %s, %d device(s), timing modelled", p.SoC, count)}, nil
 }
 
-// openAuto takes hardware where there is some; this version drives none.
-func openAuto(opts Options) (driver.Driver, Info, error) {
-	d, info, err := openSim(opts)
-	info.Notice = "this version drives no hardware, using the simulator: " + info.Detail
-	return d, info, err
+// describer is a driver that can say in a line what it drives. The error says why nothing can be done with it.
+type describer interface {
+	Describe(devices int) (string, error)
 }
 
 func openACL(Options) (driver.Driver, Info, error) {
-	return nil, Info{}, hinted(errorf(ErrNotSupported, "this version cannot drive hardware: the acl backend is not built yet"),
-		"use --backend=sim to run on the simulator")
+	d, err := acl.Open()
+	if err != nil {
+		return nil, Info{}, own(err)
+	}
+	return d, Info{Name: "acl"}, nil
+}
+
+// noHardware says in a few words why no hardware is used. Whoever has no library has no use for all the places
+// where there is none.
+func noHardware(err error) string {
+	var missing *acl.LoadError
+	if errors.As(err, &missing) && !missing.Found() {
+		return "no NPU runtime is installed"
+	}
+	text, _, _ := strings.Cut(err.Error(), "\n")
+	return "no NPU can be used (" + text + "; npulua doctor tells more)"
 }
 
 func openNull(Options) (driver.Driver, Info, error) {

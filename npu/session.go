@@ -63,11 +63,25 @@ type Session struct {
 // Open starts a backend. When ctx is done, waits of the main thread end and queued commands are
 // dropped. Close ends the session.
 func Open(ctx context.Context, opts Options) (*Session, error) {
-	d, info, err := openBackend(opts)
-	if err != nil {
-		return nil, err
+	if opts.Backend != "" && opts.Backend != "auto" {
+		return open(ctx, opts, opts.Backend)
 	}
-	if err := d.Init(); err != nil && !errors.Is(err, driver.CodeRepeatInitialize) {
+	s, err := open(ctx, opts, "acl")
+	if err == nil {
+		return s, nil
+	}
+	if s, err2 := open(ctx, opts, "sim"); err2 == nil {
+		s.info.Notice = noHardware(err) + ", using the simulator: " + s.info.Detail
+		return s, nil
+	} else {
+		return nil, err2
+	}
+}
+
+// open starts the backend of that name. Every call of the driver is made on the executor's thread.
+func open(ctx context.Context, opts Options, backend string) (*Session, error) {
+	d, info, err := openBackend(backend, opts)
+	if err != nil {
 		return nil, err
 	}
 	s := &Session{
@@ -78,13 +92,30 @@ func Open(ctx context.Context, opts Options) (*Session, error) {
 	s.prober, _ = d.(driver.Prober)
 	s.loader, _ = d.(driver.Loader)
 	s.peers, _ = d.(driver.Peers)
-	if s.count, err = d.DeviceCount(); err != nil {
-		return nil, err
-	}
 	s.exec = executor.New(d, executor.Options{Wall: opts.Wall})
 	s.main = s.NewThread(ctx)
+	err = s.main.call(0, func(d driver.Driver) error { return s.begin(d) })
+	if err != nil {
+		s.main.c.Close()
+		s.exec.Close()
+		return nil, err
+	}
 	s.unwatch = context.AfterFunc(ctx, s.exec.Abort)
 	return s, nil
+}
+
+// begin starts the runtime and finds its devices.
+func (s *Session) begin(d driver.Driver) (err error) {
+	if err := d.Init(); err != nil && !errors.Is(err, driver.CodeRepeatInitialize) {
+		return err
+	}
+	if s.count, err = d.DeviceCount(); err != nil {
+		return err
+	}
+	if x, ok := d.(describer); ok {
+		s.info.Detail, err = x.Describe(s.count)
+	}
+	return err
 }
 
 // Main is the thread of the goroutine that opened the session.

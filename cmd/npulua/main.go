@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -184,7 +185,11 @@ func (p *program) cannotOpen(err error) int {
 	if e.Code == npu.ErrInvalidParam {
 		return p.usage(errors.New(e.Detail))
 	}
-	fmt.Fprintf(p.stderr, "npulua: %v\n", err)
+	if strings.Contains(e.Detail, "\n") { // a list of what was tried
+		fmt.Fprintf(p.stderr, "npulua: %s\n", e.Detail)
+	} else {
+		fmt.Fprintf(p.stderr, "npulua: %v\n", err)
+	}
 	if e.Hint != "" {
 		fmt.Fprintf(p.stderr, "  hint: %s\n", e.Hint)
 	}

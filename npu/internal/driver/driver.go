@@ -230,6 +230,12 @@ type Threads interface {
 // thread; work that was broken off leaves its results undefined.
 type Stopper interface{ Stop() }
 
+// Namer is implemented by a driver that knows which functions of the vendor's library it stands for.
+type Namer interface {
+	// Has reports whether the function can be called.
+	Has(symbol string) bool
+}
+
 // Closer is implemented by a driver that holds memory or libraries of the process.
 type Closer interface{ Close() error }
 

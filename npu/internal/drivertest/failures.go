@@ -167,6 +167,7 @@ func failureCases() []testCase {
 			c := t.context(0)
 			s, other := t.stream(), t.stream()
 			t.must(t.SetStreamFailureMode(s, driver.StopOnFailure), "SetStreamFailureMode")
+			t.spin(s, pause) // so that all is queued before it fails
 			t.fault(s, 1)
 			t.record(s, e)
 			t.wait(other, e)

@@ -201,7 +201,8 @@ func graphCases() []testCase {
 			t.sync(s)
 			t.must(t.graphs.DestroyGraph(g), "DestroyGraph")
 		}},
-		{"a replay runs kernels that were unloaded after the capture", needs | loader, func(t *tester) {
+		{"a replay runs kernels that were unloaded after the capture", needs | loader | prober, func(t *tester) {
+			t.simulated()
 			s := t.stream()
 			ran := false
 			k := t.hostKernel(func(*driver.HostLaunch) error { ran = true; return nil })

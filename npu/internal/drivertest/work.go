@@ -144,10 +144,15 @@ func (t *tester) took(fn func()) time.Duration {
 	return t.clock.Now() - start
 }
 
-// wantTook checks a duration: never shorter, and on a driver's own clock hardly longer.
+// wantTook checks a duration: on a driver's own clock never shorter and hardly longer, in real time, where the work
+// may have begun before it was looked at, not much shorter.
 func (t *tester) wantTook(got, want time.Duration, what string) {
 	t.Helper()
-	if got < want || t.clock != nil && got > want+slack {
+	least := want
+	if t.clock == nil {
+		least = want / 2
+	}
+	if got < least || t.clock != nil && got > want+slack {
 		t.Errorf("%s took %v, want %v", what, got, want)
 	}
 }

@@ -1,0 +1,90 @@
+//go:build linux && (amd64 || arm64)
+
+package acl
+
+import (
+	"runtime"
+	"strings"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+
+	"npulua/npu/internal/driver"
+)
+
+// call calls f and returns what it answers as an error.
+func (d *Driver) call(f *function, args ...uintptr) error {
+	if f.address == 0 {
+		return absent(f.name)
+	}
+	r, _, _ := purego.SyscallN(f.address, args...)
+	if code := driver.Code(int32(r)); code != driver.OK {
+		return d.failure(f, code)
+	}
+	return nil
+}
+
+// absent is the error of a call that the library does not have.
+func absent(name string) error {
+	e := driver.Errorf(driver.CodeNotSupported, name, "the installed CANN has no %s", name)
+	if since, _ := driver.Since(name); since != "" {
+		e.Detail += ", which came with release " + since
+		e.Hint = "install CANN " + since + " or later; npu.has(\"" + name + "\") tells without an error"
+	}
+	return e
+}
+
+// failure is the error for a code that f answered, in the library's own words where it has some.
+func (d *Driver) failure(f *function, code driver.Code) error {
+	return &driver.Error{Code: code, Call: f.name, Detail: d.message()}
+}
+
+// message takes the library's words on the last error of this thread: the first line of them that says something.
+func (d *Driver) message() string {
+	if d.recentErrMsg.address == 0 {
+		return ""
+	}
+	r, _, _ := purego.SyscallN(d.recentErrMsg.address)
+	for _, line := range strings.Split(goString(r), "\n") {
+		if line = strings.TrimSpace(line); line != "" {
+			return line
+		}
+	}
+	return ""
+}
+
+// goString copies a C string.
+func goString(p uintptr) string {
+	if p == 0 {
+		return ""
+	}
+	start := pointer(p)
+	n := 0
+	for *(*byte)(unsafe.Add(start, n)) != 0 {
+		n++
+	}
+	return string(unsafe.Slice((*byte)(start), n))
+}
+
+// pointer is an address of memory that Go's collector knows nothing of.
+func pointer(p uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&p)) }
+
+// withCString calls fn with s as a C string, which is valid during the call.
+func withCString(s string, fn func(p uintptr) error) error {
+	b := append([]byte(s), 0)
+	err := fn(uintptr(unsafe.Pointer(&b[0])))
+	runtime.KeepAlive(b)
+	return err
+}
+
+// cells are where the library writes what it returns. They belong to the driver, so that no call allocates.
+type cells [2]uint64
+
+// at is the address of cell i, cleared.
+func (c *cells) at(i int) uintptr {
+	c[i] = 0
+	return uintptr(unsafe.Pointer(&c[i]))
+}
+
+func (c *cells) int32(i int) int32     { return *(*int32)(unsafe.Pointer(&c[i])) }
+func (c *cells) float32(i int) float32 { return *(*float32)(unsafe.Pointer(&c[i])) }

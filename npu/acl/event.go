@@ -1,0 +1,127 @@
+//go:build linux && (amd64 || arm64)
+
+package acl
+
+import (
+	"time"
+
+	"npulua/npu/internal/driver"
+)
+
+// event is an event that was not destroyed.
+type event struct {
+	raw   uintptr
+	ctx   *ctx
+	flags driver.EventFlags
+	gone  bool // with its context; the library knows it no more
+
+	captured *capture // in which it was recorded last, while that goes on
+}
+
+// event finds an event that the library may be asked about.
+func (d *Driver) event(f *function, h driver.Event) (*event, error) {
+	if h == 0 {
+		return nil, driver.Errorf(driver.CodeInvalidParam, f.name, "the event is NULL")
+	}
+	e := d.events[h]
+	if e == nil || e.gone {
+		return nil, driver.Errorf(driver.CodeInvalidHandle, f.name, "the event is not live")
+	}
+	return e, nil
+}
+
+// knownFlags are those of the newer kind of events, which only its call can refuse.
+const knownFlags = driver.EventSync | 0x2 | 0x4 | driver.EventTiming | 0x40
+
+// CreateEvent implements driver.Driver.
+func (d *Driver) CreateEvent(flags driver.EventFlags) (driver.Event, error) {
+	f := &d.createEvent
+	if flags != driver.EventLegacy {
+		f = &d.createEventEx
+	}
+	if d.current == nil {
+		return 0, d.noContext(f)
+	}
+	var err error
+	switch {
+	case flags == driver.EventLegacy:
+		err = d.call(f, d.out.at(0))
+	case flags&^knownFlags != 0:
+		err = driver.Errorf(driver.CodeRtParamInvalid, f.name, "there are no flags %#x", uint32(flags&^knownFlags))
+	default:
+		err = d.call(f, d.out.at(0), uintptr(flags))
+	}
+	if err != nil {
+		return 0, err
+	}
+	h := driver.Event(d.handle())
+	d.events[h] = &event{raw: uintptr(d.out[0]), ctx: d.current, flags: flags}
+	return h, nil
+}
+
+// DestroyEvent implements driver.Driver.
+func (d *Driver) DestroyEvent(h driver.Event) error {
+	if e := d.events[h]; e != nil && e.gone {
+		delete(d.events, h)
+		return nil
+	}
+	e, err := d.event(&d.destroyEvent, h)
+	if err != nil {
+		return err
+	}
+	if err := d.call(&d.destroyEvent, e.raw); err != nil {
+		return err
+	}
+	delete(d.events, h)
+	return nil
+}
+
+// destroyRaw destroys e while its context is there; the program's handle stays, and knows that.
+func (d *Driver) destroyRaw(e *event) {
+	_ = d.call(&d.destroyEvent, e.raw) // it goes on with the context
+	e.gone = true
+}
+
+// QueryEvent implements driver.Driver.
+func (d *Driver) QueryEvent(h driver.Event) (bool, error) {
+	e, err := d.event(&d.queryEvent, h)
+	if err != nil {
+		return false, err
+	}
+	const complete = 1
+	if err := d.call(&d.queryEvent, e.raw, d.out.at(0)); err != nil {
+		return false, err
+	}
+	return d.out.int32(0) == complete, nil
+}
+
+// SynchronizeEvent implements driver.Driver.
+func (d *Driver) SynchronizeEvent(h driver.Event, timeout time.Duration) error {
+	f := &d.syncEvent
+	if timeout >= 0 {
+		f = &d.syncEventTimeout
+	}
+	e, err := d.event(f, h)
+	if err != nil {
+		return err
+	}
+	if timeout < 0 {
+		return d.call(f, e.raw)
+	}
+	return d.call(f, e.raw, milliseconds(timeout))
+}
+
+// ElapsedTime implements driver.Driver. The library measures in milliseconds, as a float: microseconds over an
+// hour are lost.
+func (d *Driver) ElapsedTime(start, stop driver.Event) (time.Duration, error) {
+	a, err := d.event(&d.elapsed, start)
+	if err != nil {
+		return 0, err
+	}
+	b, err := d.event(&d.elapsed, stop)
+	if err != nil {
+		return 0, err
+	}
+	err = d.call(&d.elapsed, d.out.at(0), a.raw, b.raw)
+	return time.Duration(float64(d.out.float32(0)) * float64(time.Millisecond)), err
+}

@@ -1,0 +1,69 @@
+//go:build linux && (amd64 || arm64)
+
+package acl
+
+import (
+	"os"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// The library installs handlers for fatal and terminal signals when it is loaded and initialized. They would take
+// Ctrl-C and the signals of Go's runtime away from the program.
+
+// coredumpVariable, set to "none", asks newer libraries to install none.
+const coredumpVariable = "ASCEND_COREDUMP_SIGNAL"
+
+// action is the kernel's struct sigaction, which has the same size on both machines: handler, flags, restorer, mask.
+type action struct {
+	handler  uintptr
+	flags    uint64
+	restorer uintptr
+	mask     uint64
+}
+
+const (
+	firstRealtime = 32
+	lastSignal    = 64
+	onStack       = 0x08000000 // SA_ONSTACK: Go runs handlers on stacks of their own
+)
+
+// guardSignals calls fn, which may install signal handlers, and puts back those that were there: of all signals
+// that have a meaning. The realtime ones, which the library may use among its own threads, it may keep, on a
+// stack that is large enough.
+func guardSignals(fn func() error) error {
+	var before [lastSignal + 1]action
+	for sig := 1; sig <= lastSignal; sig++ {
+		get(sig, &before[sig])
+	}
+	err := fn()
+	for sig := 1; sig <= lastSignal; sig++ {
+		var now action
+		get(sig, &now)
+		switch {
+		case now.handler == before[sig].handler && now.flags == before[sig].flags:
+		case sig < firstRealtime:
+			set(sig, &before[sig])
+		case now.handler > 1 && now.flags&onStack == 0: // neither the default nor ignored
+			now.flags |= onStack
+			set(sig, &now)
+		}
+	}
+	return err
+}
+
+func get(sig int, a *action) {
+	unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), 0, uintptr(unsafe.Pointer(a)), 8, 0, 0)
+}
+
+func set(sig int, a *action) {
+	unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(a)), 0, 8, 0, 0)
+}
+
+// askForNoHandlers sets coredumpVariable unless somebody else has.
+func askForNoHandlers() {
+	if _, set := os.LookupEnv(coredumpVariable); !set {
+		_ = os.Setenv(coredumpVariable, "none")
+	}
+}

@@ -15,10 +15,7 @@ require (
 	gonum.org/v1/gonum v0.17.0
 )
 
-require (
-	github.com/ebitengine/purego v0.11.3 // indirect
-	github.com/rivo/uniseg v0.2.0 // indirect
-)
+require github.com/rivo/uniseg v0.2.0 // indirect
 
 require (
 	github.com/rogpeppe/go-internal v1.16.0

@@ -49,7 +49,7 @@ func (s *Scheduler) deadlock() {
 func (s *Scheduler) waitTexts() []string {
 	var lines []string
 	if s.direct != nil {
-		lines = append(lines, s.main.String()+" waits for "+s.s.targetText(s.direct)+s.s.at(s.main.thread.Site))
+		lines = append(lines, s.main.String()+" waits for "+s.s.targetText(s.direct)+s.s.at(s.directSite))
 	}
 	for _, t := range s.everyone() {
 		if t.wait != nil {

@@ -33,9 +33,10 @@ type Scheduler struct {
 	over    bool               // the session closes: no task but the one that closes it runs again
 	unhook  func()             // undoes what SetContext began; nil: nothing
 
-	name   string           // of the first task, for messages; "": main
-	number int              // in the order of messages; 0: that of main
-	direct *executor.Target // what the first task waits for where it is the only one
+	name       string           // of the first task, for messages; "": main
+	number     int              // in the order of messages; 0: that of main
+	direct     *executor.Target // what the first task waits for where it is the only one
+	directSite Site             // where
 
 	turn sync.Mutex // held but while all tasks wait, so that others can tell what for
 

@@ -128,7 +128,7 @@ func (t *Task) reach(target *executor.Target) error {
 	if !t.sch.Alone() {
 		return t.suspend(&suspension{task: t}, target)
 	}
-	t.sch.direct = target
+	t.sch.direct, t.sch.directSite = target, t.thread.Site // which host functions change while it waits
 	t.sch.turn.Unlock()
 	over, err := t.waitAlone(target, t.sch.Alone)
 	t.sch.turn.Lock()

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -258,6 +259,7 @@ func (t *Terminal) nextKey() (rune, bool) {
 		t.change.Wait()
 	}
 	closed, ctx := t.closed, t.ctx
+	before, atEnd := string(t.line), t.atEnd()
 	t.mu.Unlock()
 	if closed {
 		return 0, false
@@ -266,8 +268,7 @@ func (t *Terminal) nextKey() (rune, bool) {
 	if ctx.Err() == nil {
 		t.keys.ended = func() bool { return ctx.Err() != nil }
 		key = t.keys.next()
-		if text := t.textOf(key); text != "" && t.atEnd() && t.keys.src.pending() {
-			before := string(t.line)
+		if text := t.textOf(key); text != "" && atEnd && t.keys.src.pending() {
 			key = t.keys.burst(text, func(text string) bool { return t.goesOn(before + text) })
 		}
 	}
@@ -445,6 +446,7 @@ func (t *Terminal) listener(line []rune, pos int, key rune) ([]rune, int, bool) 
 		return nil, 0, false
 	}
 	line, pos = act(t, cut(line, pos-1, pos), pos-1)
+	t.line, t.pos = slices.Clone(line), pos // as Paint will tell; the next key may come before it
 	return line, pos, true
 }
 

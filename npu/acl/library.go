@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 
 	"github.com/ebitengine/purego"
@@ -85,7 +86,10 @@ func load() (*library, error) {
 	return l, nil
 }
 
+// open opens a library. What the loader says of a failure belongs to the thread.
 func open(path string) (uintptr, error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	return purego.Dlopen(path, purego.RTLD_LAZY|purego.RTLD_GLOBAL)
 }
 

@@ -54,6 +54,9 @@ type IO struct {
 	meta          *lua.LTable
 	input, output *lua.LUserData // of io.read and io.write
 
+	life context.Context // until Close: what the garbage collector closes waits no longer
+	end  context.CancelFunc
+
 	mu   sync.Mutex
 	open map[*file]struct{} // opened by the script and not closed yet
 }
@@ -90,6 +93,7 @@ var fileRows = map[string]func(*IO, *lua.LState) int{
 // calling thread does; children of io.popen are killed when L's does.
 func OpenIO(L *lua.LState, s *Streams) *IO {
 	x := &IO{streams: s, main: L, open: make(map[*file]struct{})}
+	x.life, x.end = context.WithCancel(context.Background())
 	if s.Stderr != s.Stdout {
 		s.Stderr.FlushFirst(s.Stdout)
 	}
@@ -146,7 +150,7 @@ func (x *IO) adopt(L *lua.LState, f *file) *lua.LUserData {
 	x.open[f] = struct{}{}
 	x.mu.Unlock()
 	ud := x.userdata(L, f)
-	runtime.AddCleanup(ud, func(f *file) { go x.shut(context.Background(), f) }, f)
+	runtime.AddCleanup(ud, func(f *file) { go x.shut(x.life, f) }, f)
 	return ud
 }
 
@@ -184,6 +188,7 @@ func (x *IO) Finish(ctx context.Context) {
 // Close kills the children of io.popen and closes what the script has left open, without waiting for
 // the other end of a pipe. It does not flush the standard streams, which are the host's.
 func (x *IO) Close() {
+	x.end()
 	files := x.leftOpen()
 	for _, f := range files {
 		if f.child != nil {

@@ -4,7 +4,9 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 30s
 VERSION = $(shell sed -n 's/^const Version = "\(.*\)"/\1/p' npu/version.go)
 
-.PHONY: build test race bench fuzz docs golden dist vet staticcheck clean
+BACKEND ?= sim
+
+.PHONY: build test race conformance bench fuzz docs golden dist vet staticcheck clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o npulua ./cmd/npulua
@@ -16,6 +18,11 @@ test: vet
 # the same under the race detector; needs a C compiler
 race:
 	CGO_ENABLED=1 $(GO) test -race ./...
+
+# the driver suite on one backend, case by case: BACKEND=acl is a server with NPUs and CANN, whose library must be
+# found (source set_env.sh); kernels spin.o and vector_add.o come from the folder in NPULUA_KERNELS
+conformance:
+	CGO_ENABLED=0 NPULUA_CONFORMANCE=$(BACKEND) $(GO) test -count=1 -v -run '^TestConformance$$' ./npu/$(BACKEND)
 
 vet:
 	$(GO) vet ./...

@@ -103,10 +103,19 @@ func Copy(t *Thread, dst, src *Buffer) error {
 		runtime.KeepAlive(src)
 		return nil
 	}
-	err := t.call(eitherDevice(dst, src).deflt.h, func(d driver.Driver) error {
-		return d.Memcpy(dst.ptr, dst.bytes, src.ptr, src.bytes, driver.CopyDefault)
-	})
+	ctx := eitherDevice(dst, src).deflt.h
+	var err error
+	for at, n := int64(0), int64(0); at < dst.bytes && err == nil; at += n {
+		n = min(dst.bytes-at, t.s.piece)
+		err = t.call(ctx, func(d driver.Driver) error {
+			return d.Memcpy(dst.ptr+driver.Ptr(at), n, src.ptr+driver.Ptr(at), n, driver.CopyDefault)
+		})
+	}
 	runtime.KeepAlive(dst)
 	runtime.KeepAlive(src)
 	return err
 }
+
+// copyPiece is how much a blocking copy moves in one call where that takes real time: a millisecond or so, in which
+// the thread of the executor serves nobody else.
+const copyPiece = 16 << 20

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -34,7 +35,8 @@ type Session struct {
 	prober driver.Prober // nil where the backend cannot tell
 	loader driver.Loader
 	peers  driver.Peers
-	count  int // visible devices
+	count  int   // visible devices
+	piece  int64 // bytes that one blocking call copies
 
 	exceptions exceptions
 	unwatch    func() bool // stops watching the context of Open
@@ -92,6 +94,10 @@ func open(ctx context.Context, opts Options, backend string) (*Session, error) {
 	s.prober, _ = d.(driver.Prober)
 	s.loader, _ = d.(driver.Loader)
 	s.peers, _ = d.(driver.Peers)
+	s.piece = copyPiece
+	if _, ok := d.(driver.Clock); ok { // which nothing holds up
+		s.piece = math.MaxInt64
+	}
 	s.exec = executor.New(d, executor.Options{Wall: opts.Wall})
 	s.main = s.NewThread(ctx)
 	err = s.main.call(0, func(d driver.Driver) error { return s.begin(d) })

@@ -32,6 +32,9 @@ type Harness struct {
 	Kernel func(name string, types []dtype.DType) driver.KernelSource
 	// Skip names cases that the backend cannot pass, and why.
 	Skip map[string]string
+	// Hardware says that the device is a real one, for which there may be no kernel of a name: cases that need it are
+	// skipped then.
+	Hardware bool
 	// Parallel says that drivers share nothing, so that cases may run side by side.
 	Parallel bool
 }

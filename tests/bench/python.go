@@ -90,8 +90,8 @@ func (b *bench) buildExtension() error {
 	return nil
 }
 
-func (b *bench) pythonLoop(variant string, n int) (float64, error) {
-	cmd := exec.Command("python3", filepath.Join(sources, "loop.py"), variant, fmt.Sprint(n))
+func (b *bench) pythonLoop(variant string, n int, library ...string) (float64, error) {
+	cmd := exec.Command("python3", append([]string{filepath.Join(sources, "loop.py"), variant, fmt.Sprint(n)}, library...)...)
 	cmd.Env = append(os.Environ(), "PYTHONPATH="+b.dir, "PYTHONDONTWRITEBYTECODE=1")
 	out, err := cmd.Output()
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -40,8 +41,10 @@ type Options struct {
 	Stub bool
 }
 
-// Build makes the libraries and returns their directory; they are made once for each content and each
-// set of options, and kept between test runs. The test is skipped where there is no C compiler.
+// ErrNoCompiler is why Make makes nothing on this machine.
+var ErrNoCompiler = errors.New("the stand-in for the vendor's library needs Linux and a C compiler")
+
+// Build is Make for a test, which is skipped where there is no C compiler.
 func Build(tb testing.TB, options ...Options) (dir string) {
 	tb.Helper()
 	var o Options
@@ -49,34 +52,44 @@ func Build(tb testing.TB, options ...Options) (dir string) {
 		o.Without = append(o.Without, x.Without...)
 		o.Stub = o.Stub || x.Stub
 	}
-	if runtime.GOOS != "linux" {
-		tb.Skip("the stand-in for the vendor's library is for Linux")
+	dir, err := Make(o)
+	switch {
+	case errors.Is(err, ErrNoCompiler):
+		tb.Skip(err)
+	case err != nil:
+		tb.Fatal(err)
 	}
+	return dir
+}
+
+// Make makes the libraries and returns their directory; they are made once for each content and each
+// set of options, and kept between runs.
+func Make(o Options) (dir string, err error) {
 	cc, err := compiler()
-	if err != nil {
-		tb.Skipf("the stand-in for the vendor's library needs a C compiler: %v", err)
+	if err != nil || runtime.GOOS != "linux" {
+		return "", ErrNoCompiler
 	}
 	dir = filepath.Join(cache(), "standin-"+key(cc, o))
 	if _, err := os.Stat(filepath.Join(dir, "done")); err == nil {
-		return dir
+		return dir, nil
 	}
 	tmp, err := os.MkdirTemp(cache(), "new-")
 	if err != nil {
-		tb.Fatal(err)
+		return "", err
 	}
 	defer os.RemoveAll(tmp)
 	if err := build(cc, tmp, o); err != nil {
-		tb.Fatal(err)
+		return "", err
 	}
 	if err := os.Chmod(tmp, 0o755); err != nil {
-		tb.Fatal(err)
+		return "", err
 	}
 	if err := os.Rename(tmp, dir); err != nil {
 		if _, stat := os.Stat(filepath.Join(dir, "done")); stat != nil { // nobody else was faster
-			tb.Fatal(err)
+			return "", err
 		}
 	}
-	return dir
+	return dir, nil
 }
 
 // compiler is the command of the C compiler: $CC, with arguments where it has some, or cc.

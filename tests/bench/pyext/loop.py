@@ -1,4 +1,5 @@
-"""Prints the seconds that a call of copy takes, loop included: loop.py object|class ROUNDS."""
+"""Prints the seconds that a call of copy takes, loop included: loop.py object|class ROUNDS, or with the path of a
+runtime library: loop.py object ROUNDS LIBRARY, until all copies are done."""
 import sys
 import time
 
@@ -44,6 +45,8 @@ class Stream:
 
 def main():
     rounds = int(sys.argv[2])
+    if len(sys.argv) > 3:
+        npuext.use_library(sys.argv[3])
     if sys.argv[1] == "object":
         s, d, h = npuext.Stream(0), npuext.Buffer(1024, 0), npuext.Buffer(1024, -1)
     else:
@@ -52,6 +55,8 @@ def main():
     for _ in range(rounds):
         for _ in range(1000):
             s.copy(d, h)
+    if sys.argv[1] == "object":
+        s.synchronize()
     print((time.perf_counter() - start) / (rounds * 1000))
 
 

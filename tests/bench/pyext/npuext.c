@@ -4,6 +4,7 @@
    no allocation, the interpreter lock kept. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <dlfcn.h>
 #include <stdint.h>
 
 typedef int (*copy_fn)(void *dst, size_t dst_max, const void *src, size_t count, int kind, void *stream);
@@ -15,6 +16,9 @@ static int copy_nothing(void *dst, size_t dst_max, const void *src, size_t count
 
 /* volatile: as a pointer that dlsym gave, which no compiler can see through */
 static copy_fn volatile copy_async = copy_nothing;
+
+/* the runtime's own, after use_library; else NULL */
+static int (*allocate)(void **, size_t, int), (*allocate_host)(void **, size_t), (*create_stream)(void **), (*synchronize)(void *);
 
 typedef struct {
     PyObject_HEAD
@@ -39,6 +43,10 @@ static int Buffer_init(Buffer *self, PyObject *args, PyObject *kwargs) {
     self->bytes = self->count * 4;
     self->pinned = self->device < 0;
     self->ptr = (void *)(uintptr_t)0x1000;
+    if (allocate && (self->device < 0 ? allocate_host(&self->ptr, self->bytes) : allocate(&self->ptr, self->bytes, 0)) != 0) {
+        PyErr_SetString(PyExc_RuntimeError, "no memory");
+        return -1;
+    }
     return 0;
 }
 
@@ -66,7 +74,22 @@ static PyTypeObject BufferType = {
 static int Stream_init(Stream *self, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"device", NULL};
     self->handle = (void *)(uintptr_t)0x2000;
-    return PyArg_ParseTupleAndKeywords(args, kwargs, "i", names, &self->device) ? 0 : -1;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "i", names, &self->device))
+        return -1;
+    if (create_stream && create_stream(&self->handle) != 0) {
+        PyErr_SetString(PyExc_RuntimeError, "no stream");
+        return -1;
+    }
+    return 0;
+}
+
+static PyObject *Stream_synchronize(Stream *self, PyObject *unused) {
+    (void)unused;
+    if (synchronize && synchronize(self->handle) != 0) {
+        PyErr_SetString(PyExc_RuntimeError, "synchronize failed");
+        return NULL;
+    }
+    Py_RETURN_NONE;
 }
 
 static PyObject *Stream_copy(Stream *self, PyObject *const *args, Py_ssize_t nargs) {
@@ -113,6 +136,7 @@ static PyObject *Stream_copy(Stream *self, PyObject *const *args, Py_ssize_t nar
 
 static PyMethodDef Stream_methods[] = {
     {"copy", (PyCFunction)(void (*)(void))Stream_copy, METH_FASTCALL, NULL},
+    {"synchronize", (PyCFunction)Stream_synchronize, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 
@@ -144,7 +168,31 @@ static PyObject *memcpy_async(PyObject *self, PyObject *const *args, Py_ssize_t 
                                       (void *)(uintptr_t)v[5]));
 }
 
+/* use_library(path): from now on buffers, streams and copies are those of a runtime library. */
+static PyObject *use_library(PyObject *self, PyObject *path) {
+    (void)self;
+    const char *name = PyUnicode_AsUTF8(path);
+    void *lib = name ? dlopen(name, RTLD_NOW | RTLD_GLOBAL) : NULL;
+    if (!lib) {
+        PyErr_Format(PyExc_OSError, "%s", name ? dlerror() : "no path");
+        return NULL;
+    }
+    int (*init)(const char *) = (int (*)(const char *))dlsym(lib, "aclInit");
+    int (*set_device)(int) = (int (*)(int))dlsym(lib, "aclrtSetDevice");
+    allocate = (int (*)(void **, size_t, int))dlsym(lib, "aclrtMalloc");
+    allocate_host = (int (*)(void **, size_t))dlsym(lib, "aclrtMallocHost");
+    create_stream = (int (*)(void **))dlsym(lib, "aclrtCreateStream");
+    synchronize = (int (*)(void *))dlsym(lib, "aclrtSynchronizeStream");
+    copy_async = (copy_fn)dlsym(lib, "aclrtMemcpyAsync");
+    if (!init || !set_device || !allocate || !allocate_host || !create_stream || !synchronize || !copy_async || init(NULL) || set_device(0)) {
+        PyErr_SetString(PyExc_OSError, "no runtime library");
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef functions[] = {
+    {"use_library", use_library, METH_O, NULL},
     {"memcpy_async", (PyCFunction)(void (*)(void))memcpy_async, METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},
 };

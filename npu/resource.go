@@ -132,6 +132,7 @@ func (r *resource) close(t *Thread, by string, force bool) error {
 			errs = append(errs, err)
 		}
 	}
+	force = force || t.c.Err() != nil // nobody waits for what is left, and the driver must not either
 	for _, c := range slices.Backward(children) {
 		errs = append(errs, c.close(t, r.kind, force))
 	}

@@ -68,6 +68,7 @@ func (d *Driver) abandon(c *ctx) {
 func (d *Driver) forget(c *ctx) {
 	d.deliver() // faults of its streams are told while these are known
 	delete(d.contexts, c.h)
+	d.lastStream = nil
 	ended := []*stream{c.main}
 	for h, s := range d.streams {
 		if s.ctx == c {

@@ -26,6 +26,8 @@ type Driver struct {
 	memory   allocations
 	current  *ctx // nil: none
 
+	lastStream *stream // found last; nil: look it up
+
 	exceptions exceptions
 	operators  operators
 	pack       []uint64 // arguments of a launch, for the duration of the call

@@ -3,6 +3,7 @@
 package acl
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -35,7 +36,7 @@ const maxEntries = 1 << 14
 func (d *Driver) noteCommand(s *stream, c *driver.Command) {
 	e := entry{op: c.Op, site: c.Site}
 	switch c.Op {
-	case driver.OpLaunch, driver.OpCopy, driver.OpFill: // the others do not fail on the device, or are no task
+	case driver.OpLaunch: // what fails most; asking costs as much as a copy
 		if d.lastTask.address != 0 {
 			purego.SyscallN(d.lastTask.address, d.out.at(0))
 			e.task = uint32(d.out[0])
@@ -132,7 +133,14 @@ func (e exception) fault() *driver.Error {
 func (d *Driver) find(e exception) (*stream, int) {
 	for _, s := range d.streams {
 		if uint32(s.id) == e.stream32 && uint32(s.ctx.device) == e.device {
-			return s, s.log.indexOf(func(x entry) bool { return x.task == e.task && x.task != 0 })
+			at := s.log.indexOf(func(x entry) bool { return x.task == e.task && x.task != 0 })
+			if at < 0 && d.lastTask.address != 0 { // no launch, whose numbers are known
+				at = s.log.suspect(driver.OpReplay)
+			}
+			if at < 0 && d.lastTask.address != 0 {
+				at = s.log.suspect(driver.OpCopy, driver.OpFill)
+			}
+			return s, at
 		}
 	}
 	for _, c := range d.contexts { // the default streams, whose numbers are not asked for
@@ -154,12 +162,12 @@ func (l *log) indexOf(is func(entry) bool) int {
 	return -1
 }
 
-// fail makes f a fault of s, of the command at index at of the log; -1: of the only one that can fail, where there
-// is one.
+// fail makes f a fault of s, of the command at index at of the log; -1: of the only one that can be meant, where
+// there is one.
 func (d *Driver) fail(s *stream, at int, f *driver.Error) {
 	l := &s.log
 	if at < 0 {
-		at = l.suspect()
+		at = l.suspect(driver.OpLaunch, driver.OpReplay)
 	}
 	if at >= 0 {
 		e := l.entries[at]
@@ -186,18 +194,19 @@ func (d *Driver) fail(s *stream, at int, f *driver.Error) {
 	}
 }
 
-// suspect is the index of the only command that can have failed, -1 where there are several.
-func (l *log) suspect() int {
+// suspect is the index of the only command of those kinds, or the first of several of one line; -1 where there are
+// more, or none.
+func (l *log) suspect(ops ...driver.Op) int {
 	found := -1
 	for i, e := range l.entries {
-		switch e.op {
-		case driver.OpLaunch, driver.OpReplay:
-			if found >= 0 && l.entries[found].site != e.site {
-				return -1
-			}
-			if found < 0 {
-				found = i
-			}
+		if !slices.Contains(ops, e.op) {
+			continue
+		}
+		if found >= 0 && l.entries[found].site != e.site {
+			return -1
+		}
+		if found < 0 {
+			found = i
 		}
 	}
 	return found

@@ -23,7 +23,10 @@ type stream struct {
 
 // stream finds a stream that the library may be asked about in the current context.
 func (d *Driver) stream(f *function, h driver.Stream) (*stream, error) {
-	s := d.streams[h]
+	s := d.lastStream
+	if s == nil || s.h != h {
+		s = d.streams[h]
+	}
 	switch {
 	case h != 0 && s == nil:
 		return nil, driver.Errorf(driver.CodeInvalidHandle, f.name, "the stream is not live")
@@ -32,6 +35,7 @@ func (d *Driver) stream(f *function, h driver.Stream) (*stream, error) {
 	case h == 0:
 		return d.current.main, nil
 	}
+	d.lastStream = s
 	return s, nil
 }
 
@@ -94,6 +98,7 @@ func (d *Driver) DestroyStream(h driver.Stream, force bool) error {
 	}
 	d.dropWorkspace(s)
 	delete(d.streams, h)
+	d.lastStream = nil
 	return nil
 }
 

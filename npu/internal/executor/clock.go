@@ -104,12 +104,12 @@ func (e *Executor) pace() {
 	}
 }
 
-// park sleeps until somebody kicks, or until the next look at the waiters is due.
-func (e *Executor) park() {
+// park sleeps until somebody kicks, or until the next look at the waiters is due: then it reports false.
+func (e *Executor) park() (kicked bool) {
 	e.parked.Store(true)
 	defer e.parked.Store(false)
 	if e.ring.peek() != nil || e.hasRel.Load() || e.closing.Load() || e.turns.Load() != e.seen {
-		return
+		return true
 	}
 	var timer <-chan time.Time
 	if len(e.waiting) > 0 || e.wall && e.idle.Load() > 0 { // what they wait for may be no target
@@ -121,16 +121,16 @@ func (e *Executor) park() {
 	}
 	select {
 	case <-e.wake:
+		return true
 	case <-timer:
+		return false
 	}
 }
 
 // untilDue is how long the thread may sleep while callers wait; false: until kicked.
 func (e *Executor) untilDue() (time.Duration, bool) {
 	if e.clock == nil {
-		d := e.poll
-		e.poll = min(2*e.poll, pollLast)
-		return d, true
+		return min(max(time.Since(e.pollSince)/pollShare, pollFirst), pollLast), true
 	}
 	if !e.wall {
 		return 0, false

@@ -27,10 +27,11 @@ type Options struct {
 const (
 	defaultRing = 4096
 	batch       = 256 // commands between two looks at waiters
-	// pollFirst and pollLast bound the pause between two looks at waiters of a driver without a
-	// clock: short at first, for latency, then doubling, for the CPU.
+	// The pause between two looks at waiters of a driver without a clock: a share of the time that was waited so
+	// far, so that short work is seen at once and long work costs no CPU.
+	pollShare = 16
 	pollFirst = 5 * time.Microsecond
-	pollLast  = 500 * time.Microsecond
+	pollLast  = 5 * time.Millisecond
 )
 
 // Stats counts what passed through. Read them with Executor.Stats.
@@ -89,7 +90,7 @@ type Executor struct {
 	unreleased []release      // to be tried again
 	deferred   map[streamKey]*driver.Error
 	stats      Stats
-	poll       time.Duration
+	pollSince  time.Time // when the last wait began or ended, of a driver without a clock
 }
 
 // New starts the executor over d. Nobody else may call d from now on.
@@ -102,7 +103,7 @@ func New(d driver.Driver, opts Options) *Executor {
 	e := &Executor{
 		d: d, ring: newRing(size), wall: opts.Wall, start: time.Now(), spin: spinRounds(executorRounds),
 		wake: make(chan struct{}, 1), ended: make(chan struct{}), alone: make(chan struct{}),
-		deferred: make(map[streamKey]*driver.Error), poll: pollFirst, registered: make(map[*Caller]struct{}),
+		deferred: make(map[streamKey]*driver.Error), registered: make(map[*Caller]struct{}),
 	}
 	e.clock, _ = d.(driver.Clock)
 	if e.clock == nil {
@@ -178,8 +179,9 @@ func (e *Executor) run() {
 			pause(idle)
 			continue
 		}
-		e.park()
-		idle = 0
+		if idle = 0; !e.park() {
+			idle = e.spin // only time has passed: one look is enough
+		}
 	}
 }
 
@@ -196,6 +198,7 @@ func (e *Executor) serve(r *request) {
 		e.stats.Waits++
 		r.caller.served++
 		e.begin(r.target)
+		e.pollAnew()
 		e.waiting = append(e.waiting, r.target)
 		e.targets.Store(int64(len(e.waiting)))
 		return
@@ -205,6 +208,13 @@ func (e *Executor) serve(r *request) {
 	c.err = e.call(c)
 	c.done.Store(true)
 	c.notify()
+}
+
+// pollAnew has waiters looked at often again.
+func (e *Executor) pollAnew() {
+	if e.clock == nil {
+		e.pollSince = time.Now()
+	}
 }
 
 func (e *Executor) call(c *Caller) (err error) {

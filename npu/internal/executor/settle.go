@@ -38,7 +38,7 @@ func (e *Executor) settle() bool {
 		c.state.Store(running)
 		c.notify()
 	}
-	e.poll = pollFirst
+	e.pollAnew()
 	if len(e.unreleased) > 0 {
 		e.hasRel.Store(true)
 	}

@@ -74,6 +74,9 @@ func (s *Session) progressLine(insp driver.Inspector, st *streamState) string {
 	if err != nil || p.Pending == 0 {
 		return ""
 	}
+	if p.Head.State == driver.CommandPending {
+		return fmt.Sprintf("%s: %s may not be over; the first of them: %s", st.name, plural(p.Pending, "1 command", fmt.Sprintf("%d commands", p.Pending)), s.commandText(p.Head))
+	}
 	total := p.Over + uint64(p.Pending)
 	line := fmt.Sprintf("%s: %d of %d commands left", st.name, p.Pending, total)
 	if total == 1 {

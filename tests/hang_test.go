@@ -35,6 +35,7 @@ func TestHungLibrary(t *testing.T) {
 		{"timeout of the script", "s:synchronize()", "npulua: timeout", []string{"--timeout=0.3"}, 0, 124},
 		{"event", "s:record():synchronize()", "npulua: interrupted", nil, syscall.SIGINT, 130},
 		{"the end of the script", "", "npulua: interrupted", nil, syscall.SIGINT, 130},
+		{"a long end", "", "npulua: the script is over and waits for its queued work", []string{"--timeout=3"}, 0, 124},
 		{"os.exit", "os.exit(4)", "npulua: interrupted", nil, syscall.SIGINT, 130},
 		{"timeout of a wait", "print(pcall(s.synchronize, s, 0.05)) s:synchronize()", "507046 ACL_ERROR_RT_STREAM_SYNC_TIMEOUT", []string{"--timeout=0.3"}, 0, 124},
 	} {

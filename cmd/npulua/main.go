@@ -253,7 +253,13 @@ func (p *program) finish(ctx context.Context, in *luabind.Interp, o *options, er
 	if o.leaks {
 		p.reportLeaks(in)
 	}
+	var pending []string
+	if !interrupted {
+		pending = p.pending(in) // before the session closes
+	}
+	slow := time.AfterFunc(endNotice, func() { p.tellEnd(pending) })
 	closeErr := in.Close(interrupted)
+	slow.Stop()
 	switch {
 	case interrupted:
 	case ctx.Err() != nil: // while the end waited for queued work
@@ -269,6 +275,16 @@ func (p *program) finish(ctx context.Context, in *luabind.Interp, o *options, er
 		return code
 	}
 	return status
+}
+
+// endNotice is how long the end may wait for queued work before people are told.
+const endNotice = 2 * time.Second
+
+// tellEnd says what the end of a script waits for.
+func (p *program) tellEnd(pending []string) {
+	for _, line := range pending {
+		fmt.Fprintf(p.stderr, "npulua: the script is over and waits for its queued work (Ctrl-C drops it): %s\n", line)
+	}
 }
 
 // cannotWrite ends a program whose standard output cannot be written: to a closed pipe quietly, as

@@ -48,5 +48,6 @@ func TestConformance(t *testing.T) {
 			return driver.KernelSource{Name: name, Signature: sig, Types: types, Binary: kernels}
 		},
 		Hardware: hardware,
+		Together: true,
 	})
 }

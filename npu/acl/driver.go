@@ -35,12 +35,13 @@ type Driver struct {
 }
 
 var (
-	_ driver.Driver   = (*Driver)(nil)
-	_ driver.Prober   = (*Driver)(nil)
-	_ driver.Loader   = (*Driver)(nil)
-	_ driver.Capturer = (*Driver)(nil)
-	_ driver.Peers    = (*Driver)(nil)
-	_ driver.Watcher  = (*Driver)(nil)
+	_ driver.Driver    = (*Driver)(nil)
+	_ driver.Prober    = (*Driver)(nil)
+	_ driver.Loader    = (*Driver)(nil)
+	_ driver.Capturer  = (*Driver)(nil)
+	_ driver.Peers     = (*Driver)(nil)
+	_ driver.Watcher   = (*Driver)(nil)
+	_ driver.Inspector = (*Driver)(nil)
 )
 
 // Open loads the library. It calls nothing of it yet. The error says for every place what was wrong with it.

@@ -20,13 +20,17 @@ import (
 type log struct {
 	entries []entry
 	fault   *driver.Error // the first one that was not returned yet
+	failed  int           // index of its command, where fault is not nil; -1: not known
+	over    over
 }
 
 type entry struct {
-	task  uint32
-	op    driver.Op
-	site  driver.Site
-	graph *graph // of a replay
+	task   uint32
+	op     driver.Op
+	site   driver.Site
+	way    driver.CopyKind // of a copy
+	kernel *kernel         // of a launch
+	graph  *graph          // of a replay
 }
 
 // maxEntries bounds a log that nobody waits for: the older half is dropped then.
@@ -36,7 +40,10 @@ const maxEntries = 1 << 14
 func (d *Driver) noteCommand(s *stream, c *driver.Command) {
 	e := entry{op: c.Op, site: c.Site}
 	switch c.Op {
+	case driver.OpCopy:
+		e.way = c.Kind
 	case driver.OpLaunch: // what fails most; asking costs as much as a copy
+		e.kernel = d.kernels[c.Kernel]
 		if d.lastTask.address != 0 {
 			purego.SyscallN(d.lastTask.address, d.out.at(0))
 			e.task = uint32(d.out[0])
@@ -46,6 +53,8 @@ func (d *Driver) noteCommand(s *stream, c *driver.Command) {
 	}
 	l := &s.log
 	if len(l.entries) == maxEntries {
+		l.over.total += maxEntries / 2
+		l.failed -= maxEntries / 2
 		l.entries = l.entries[:copy(l.entries, l.entries[maxEntries/2:])]
 	}
 	l.entries = append(l.entries, e)
@@ -184,7 +193,7 @@ func (d *Driver) fail(s *stream, at int, f *driver.Error) {
 	d.faults++
 	f.Fault = d.faults
 	if l.fault == nil {
-		l.fault = f
+		l.fault, l.failed = f, at
 	}
 	if s.ctx.stops && s.ctx.stopped == nil && f.Cause == nil {
 		s.ctx.stopped = f
@@ -223,7 +232,7 @@ func (d *Driver) settled(s *stream, err error) error {
 	if fault == nil && err != nil {
 		e, ok := err.(*driver.Error)
 		if stopped := s.ctx.stopped; stopped != nil && ok && stopped.Code == e.Code {
-			s.log.entries = s.log.entries[:0]
+			s.log.close(-1, nil, false)
 			return stopped
 		}
 		if ok {
@@ -231,7 +240,12 @@ func (d *Driver) settled(s *stream, err error) error {
 			fault = s.log.fault
 		}
 	}
-	s.log.entries, s.log.fault = s.log.entries[:0], nil
+	failed := -1
+	if fault != nil {
+		failed = s.log.failed
+	}
+	s.log.close(failed, fault, s.ctx.stopped != nil)
+	s.log.fault = nil
 	if fault != nil {
 		return fault
 	}

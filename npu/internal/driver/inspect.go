@@ -24,16 +24,18 @@ const MaxCommandsOver = 128
 // CommandState is what became of a command.
 type CommandState uint8
 
-// The states. The last three are those of a command that is over.
+// The states. Done, failed and skipped are those of a command that is over.
 const (
 	CommandQueued  CommandState = iota // it has not started
 	CommandRunning                     // the device is at it
 	CommandDone
 	CommandFailed  // it ran and failed, or was refused when it was submitted
 	CommandSkipped // it never ran: its context had stopped after a failure, or it was dropped by force
+
+	CommandPending // it may be queued, running or done: the driver knows only of all commands of the stream together
 )
 
-var stateNames = [...]string{"queued", "running", "done", "failed", "skipped"}
+var stateNames = [...]string{"queued", "running", "done", "failed", "skipped", "pending"}
 
 // String is the state as scripts see it.
 func (s CommandState) String() string { return stateNames[s] }

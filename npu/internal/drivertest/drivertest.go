@@ -35,6 +35,8 @@ type Harness struct {
 	// Hardware says that the device is a real one, for which there may be no kernel of a name: cases that need it are
 	// skipped then.
 	Hardware bool
+	// Together says that the driver knows only of all commands of a stream together whether they are done.
+	Together bool
 	// Parallel says that drivers share nothing, so that cases may run side by side.
 	Parallel bool
 }

@@ -77,7 +77,7 @@ func open(t *testing.T, h Harness, needs need) *tester {
 		{threads, tt.threads != nil, "driver.Threads"},
 		{capturer, tt.graphs != nil, "driver.Capturer"},
 		{watcher, tt.watcher != nil, "driver.Watcher"},
-		{inspector, tt.inspect != nil, "driver.Inspector"},
+		{inspector, tt.inspect != nil && !h.Together, "driver.Inspector for each command"},
 	} {
 		if needs&n.bit != 0 && !n.has {
 			t.Skipf("needs %s", n.what)

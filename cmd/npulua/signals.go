@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+// grace is how long an interrupted script may take to end, teardown included.
+const grace = 2 * time.Second
+
+// interrupt ends the script; where it does not end in time, the process.
+func (p *program) interrupt(cancel context.CancelCauseFunc, cause error, status int) {
+	cancel(cause)
+	time.AfterFunc(grace, func() {
+		fmt.Fprintf(p.stderr, "npulua: the script does not stop, ending the process without teardown\n")
+		os.Exit(status)
+	})
+}
+
+// watchSignals turns SIGINT, SIGTERM and SIGHUP into the end of the script; a second one ends the
+// process at once.
+func watchSignals(ctx context.Context, cancel context.CancelCauseFunc, stderr io.Writer) (stop func()) {
+	ch := make(chan os.Signal, 2)
+	done := make(chan struct{})
+	signal.Notify(ch, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	pipes := make(chan os.Signal, 1)
+	signal.Notify(pipes, syscall.SIGPIPE) // so that a closed pipe is an error of write, not the end
+	go func() {
+		p := &program{stderr: stderr}
+		for n := 0; ; n++ {
+			select {
+			case sig := <-ch:
+				cause := signalError{sig}
+				first, end := context.WithCancelCause(context.Background())
+				end(cause)
+				status := exitStatus(first, nil)
+				if n > 0 {
+					os.Exit(status)
+				}
+				p.interrupt(cancel, cause, status)
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(ch)
+		signal.Stop(pipes)
+		close(done)
+	}
+}

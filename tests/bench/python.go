@@ -92,7 +92,7 @@ func (b *bench) buildExtension() error {
 
 func (b *bench) pythonLoop(variant string, n int, library ...string) (float64, error) {
 	cmd := exec.Command("python3", append([]string{filepath.Join(sources, "loop.py"), variant, fmt.Sprint(n)}, library...)...)
-	cmd.Env = append(os.Environ(), "PYTHONPATH="+b.dir, "PYTHONDONTWRITEBYTECODE=1")
+	cmd.Env = append(append(os.Environ(), b.env...), "PYTHONPATH="+b.dir, "PYTHONDONTWRITEBYTECODE=1")
 	out, err := cmd.Output()
 	if err != nil {
 		return 0, fmt.Errorf("loop.py: %w", err)

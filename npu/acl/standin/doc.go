@@ -31,6 +31,7 @@
 //	soc             910 or 910b, 310 or 310p
 //	depth           tasks that a stream holds; a call waits where that is full (2013)
 //	slow_us         every queued task takes so much longer
+//	absorb_ns       a queued copy takes so long in the call and does nothing else: for measuring callers
 //	hang            1: queued tasks do not finish, until 0
 //	hang_sync       1: waits for streams, devices and events do not end, until 0 (or their timeout)
 //	fail:FUNCTION   code that FUNCTION returns instead of doing anything

@@ -411,6 +411,11 @@ API aclError aclrtMemcpyAsync(void *dst, size_t max, const void *src, size_t siz
 		return fail(INVALID_PARAM, "NULL, or kind %d", kind);
 	if (max < size)
 		return fail(RT_PARAM, "%zu B into %zu B", size, max);
+	if (control.absorb_ns) { // nothing but the time that the host side of the call takes
+		for (int64_t end = now_ns() + control.absorb_ns; now_ns() < end;)
+			;
+		return OK;
+	}
 	GUARD();
 	struct stream *s;
 	int code = stream_own(stream, &s);

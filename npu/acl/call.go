@@ -17,7 +17,8 @@ func (d *Driver) call(f *function, args ...uintptr) error {
 	if f.address == 0 {
 		return absent(f.name)
 	}
-	r, _, _ := purego.SyscallN(f.address, args...)
+	n := copy(d.args[:], args) // which would escape and be allocated
+	r, _, _ := purego.SyscallN(f.address, d.args[:n]...)
 	if code := driver.Code(int32(r)); code != driver.OK {
 		return d.failure(f, code)
 	}

@@ -15,7 +15,8 @@ type Driver struct {
 	api
 	lib  *library
 	out  cells
-	next uintptr // last handle given out
+	args [15]uintptr // of the call under way
+	next uintptr     // last handle given out
 
 	contexts map[driver.Context]*ctx
 	devices  map[int]*device

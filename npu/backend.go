@@ -79,11 +79,14 @@ func openACL(Options) (driver.Driver, Info, error) {
 // noHardware says in a few words why no hardware is used. Whoever has no library has no use for all the places
 // where there is none.
 func noHardware(err error) string {
-	var missing *acl.LoadError
-	if errors.As(err, &missing) && !missing.Found() {
-		return "no NPU runtime is installed"
-	}
 	text, _, _ := strings.Cut(err.Error(), "\n")
+	var unloaded *acl.LoadError
+	if errors.As(err, &unloaded) {
+		if !unloaded.Found() {
+			return "no NPU runtime is installed"
+		}
+		text = unloaded.Short()
+	}
 	return "no NPU can be used (" + text + "; npulua doctor tells more)"
 }
 

@@ -60,7 +60,9 @@ func Open() (*Driver, error) {
 		return nil, asDriverError(err)
 	}
 	if missing := d.bind(d.lib.lookup); len(missing) > 0 {
-		return nil, asDriverError(&LoadError{Attempts: d.lib.attempts, Missing: missing, Hint: loadHint(nil)})
+		last := &d.lib.attempts[len(d.lib.attempts)-1]
+		last.Path, last.Problem = d.lib.path(), lacks(missing)
+		return nil, asDriverError(&LoadError{Attempts: d.lib.attempts, Missing: missing, Hint: loadHint(d.lib.attempts)})
 	}
 	return d, nil
 }
@@ -99,6 +101,9 @@ func (d *Driver) Init() error {
 		if code(err) == codeStub {
 			return stubError(d.lib)
 		}
+		if e, ok := err.(*driver.Error); ok && code(err) != driver.CodeRepeatInitialize {
+			e.Hint = "npu-smi info tells whether the driver is loaded; runtime and driver have to be of releases that go together; npulua doctor shows both"
+		}
 		return err
 	}
 	d.watch()
@@ -112,11 +117,7 @@ func (d *Driver) Finalize() error { return d.call(&d.finalize) }
 const codeStub driver.Code = 100039
 
 func stubError(l *library) error {
-	place := l.folder
-	if place == "" {
-		place = "the loader's path"
-	}
-	return &driver.Error{Code: codeStub, Call: "aclInit", Detail: "the library in " + place + " is a stub for building programs, which does nothing",
+	return &driver.Error{Code: codeStub, Call: "aclInit", Detail: l.path() + " is a stub for building programs, which does nothing",
 		Hint: "take the folder that ends in devlib or stub out of LD_LIBRARY_PATH, and put the one that ends in lib64 in its place"}
 }
 

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/ebitengine/purego"
@@ -40,20 +40,30 @@ type library struct {
 	attempts []Attempt
 }
 
-// folders are where libraries are looked for, after the loader's own path.
-func folders() []string {
-	var list []string
-	for _, name := range homeVariables {
-		if home := os.Getenv(name); home != "" {
-			list = append(list, filepath.Join(home, "lib64"))
+// place is a folder in which libraries are looked for; "" is the loader's own path.
+type place struct{ folder, from string }
+
+// places are tried in this order, each once.
+func places() []place {
+	list := []place{{}}
+	add := func(home, from string) {
+		folder := filepath.Join(home, "lib64")
+		if !slices.ContainsFunc(list, func(p place) bool { return p.folder == folder }) {
+			list = append(list, place{folder, from})
 		}
 	}
-	prefixes := prefixes
-	if home, err := os.UserHomeDir(); err == nil {
-		prefixes = append(prefixes, filepath.Join(home, "Ascend/ascend-toolkit/latest"))
+	for _, name := range homeVariables {
+		if home := os.Getenv(name); home != "" {
+			add(home, name)
+		}
 	}
 	for _, p := range prefixes {
-		list = append(list, filepath.Join(p, "lib64"))
+		add(p, "")
+	}
+	if home, err := os.UserHomeDir(); err == nil { // where who is not root installs
+		for _, p := range prefixes {
+			add(filepath.Join(home, strings.TrimPrefix(p, "/usr/local/")), "")
+		}
 	}
 	return list
 }
@@ -61,19 +71,10 @@ func folders() []string {
 // load opens the first runtime library that can be found, and those beside it.
 func load() (*library, error) {
 	l := &library{}
-	for _, folder := range append([]string{""}, folders()...) {
-		path := filepath.Join(folder, names[0])
-		h, err := open(path)
-		if err != nil && missingDependency(path, err) != "" && folder != "" { // of the driver, whose folders the loader may not know
-			preload(folder)
-			h, err = open(path)
-		}
-		if err == nil {
-			l.handles, l.folder = append(l.handles, h), folder
-			l.attempts = append(l.attempts, Attempt{Path: path})
+	for _, p := range places() {
+		if l.try(p) {
 			break
 		}
-		l.attempts = append(l.attempts, Attempt{path, explain(path, err)})
 	}
 	if len(l.handles) == 0 {
 		return nil, &LoadError{Attempts: l.attempts, Hint: loadHint(l.attempts)}
@@ -86,7 +87,34 @@ func load() (*library, error) {
 	return l, nil
 }
 
-// open opens a library. What the loader says of a failure belongs to the thread.
+// try opens the runtime in p, under its old name or, where that one is retired, under its new one, and notes what
+// came of it.
+func (l *library) try(p place) bool {
+	for i, name := range names[:2] {
+		path := filepath.Join(p.folder, name)
+		h, err := open(path)
+		if err != nil && missingDependency(path, err) != "" && p.folder != "" { // of the driver, whose folders the loader may not know
+			preload(p.folder)
+			h, err = open(path)
+		}
+		if err == nil {
+			l.handles, l.folder = append(l.handles, h), p.folder
+			l.attempts = append(l.attempts, Attempt{Path: path, From: p.from})
+			return true
+		}
+		problem := explain(path, err)
+		missing := strings.HasPrefix(problem, notFound)
+		if i == 0 || !missing {
+			l.attempts = append(l.attempts, Attempt{path, p.from, problem})
+		}
+		if !missing { // what is broken is not passed over in silence
+			break
+		}
+	}
+	return false
+}
+
+// open opens a library, on one thread: the loader keeps its words for the one that called it.
 func open(path string) (uintptr, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -126,49 +154,10 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// dependency is what the loader says of a library that another one needs.
-var dependency = regexp.MustCompile(`^(\S+): cannot open shared object file: No such file or directory`)
-
-// missingDependency is the library that the one at path needs and the loader cannot find, "" for other errors.
-func missingDependency(path string, err error) string {
-	m := dependency.FindStringSubmatch(err.Error())
-	if m == nil || filepath.Base(m[1]) == filepath.Base(path) {
-		return ""
-	}
-	return m[1]
-}
-
-// explain says in a few words why a library was not loaded.
-func explain(path string, err error) string {
-	text := err.Error()
-	if name := missingDependency(path, err); name != "" {
-		return "it needs " + name + ", which cannot be found"
-	}
-	switch {
-	case filepath.Dir(path) != "." && !exists(path):
-		return notFound
-	case dependency.MatchString(text):
-		return notFound + " on the loader's path (LD_LIBRARY_PATH)"
-	case strings.Contains(text, "undefined symbol"):
-		return "it does not fit the libraries that it needs: " + text
-	case strings.Contains(text, "ELF"), strings.Contains(text, "file too short"):
-		return "it is no library for this machine: " + text
-	}
-	return text
-}
-
-func loadHint(attempts []Attempt) string {
-	for _, a := range attempts {
-		if strings.HasPrefix(a.Problem, "it needs ") {
-			return "install the NPU driver, or add its folder (/usr/local/Ascend/driver/lib64 and those below it) to LD_LIBRARY_PATH"
-		}
-	}
-	return "install CANN, and source its set_env.sh (as in: source /usr/local/Ascend/ascend-toolkit/set_env.sh), " +
-		"or set ASCEND_HOME_PATH or LD_LIBRARY_PATH; --backend=sim runs on the simulator"
-}
-
 // lookup is the address of a function, 0 where no library has it.
 func (l *library) lookup(name string) uintptr {
+	runtime.LockOSThread() // as in open
+	defer runtime.UnlockOSThread()
 	for _, h := range l.handles {
 		if p, err := purego.Dlsym(h, name); err == nil {
 			return p

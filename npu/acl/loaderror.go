@@ -9,7 +9,19 @@ import (
 // Attempt is one place where a library was looked for.
 type Attempt struct {
 	Path    string // as it was given to the loader: without a folder, it searches its own path
+	From    string // the environment variable that names the place, "" for none
 	Problem string // why not; "": loaded
+}
+
+func (a Attempt) String() string {
+	text := a.Path
+	if a.From != "" {
+		text += " (" + a.From + ")"
+	}
+	if a.Problem != "" {
+		text += ": " + a.Problem
+	}
+	return text
 }
 
 // LoadError says why there is no library.
@@ -19,24 +31,43 @@ type LoadError struct {
 	Hint     string
 }
 
+// Error lists every place, a line each.
 func (e *LoadError) Error() string {
 	var b strings.Builder
 	b.WriteString("the vendor's runtime library cannot be used:")
 	for _, a := range e.Attempts {
 		if a.Problem != "" {
-			fmt.Fprintf(&b, "\n  %s: %s", a.Path, a.Problem)
+			fmt.Fprintf(&b, "\n  %s", a)
 		}
-	}
-	if len(e.Missing) > 0 {
-		fmt.Fprintf(&b, "\n  it has no %s: it is no AscendCL runtime, or one before release 7.0", strings.Join(e.Missing, ", "))
 	}
 	return b.String()
 }
 
 // Found reports whether there is a library at all, which cannot be used.
-func (e *LoadError) Found() bool {
-	return slices.ContainsFunc(e.Attempts, func(a Attempt) bool { return !strings.HasPrefix(a.Problem, notFound) })
+func (e *LoadError) Found() bool { return e.found() >= 0 }
+
+// Short is the problem of the library that was found, in one line; "" where none was.
+func (e *LoadError) Short() string {
+	if i := e.found(); i >= 0 {
+		return e.Attempts[i].String()
+	}
+	return ""
+}
+
+// found is the first attempt at a library that is there, -1 for none.
+func (e *LoadError) found() int {
+	return slices.IndexFunc(e.Attempts, func(a Attempt) bool { return !strings.HasPrefix(a.Problem, notFound) })
 }
 
 // notFound is how the problem of a place begins in which there is nothing.
 const notFound = "not found"
+
+// lacks is the problem of a library without functions that every release has.
+func lacks(missing []string) string {
+	const shown = 5
+	text := strings.Join(missing[:min(len(missing), shown)], ", ")
+	if n := len(missing) - shown; n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return "it has no " + text + ": it is no AscendCL runtime, or one before release 7.0"
+}

@@ -4,6 +4,7 @@ package acl
 
 import (
 	"os"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -29,28 +30,57 @@ const (
 	onStack       = 0x08000000 // SA_ONSTACK: Go runs handlers on stacks of their own
 )
 
-// guardSignals calls fn, which may install signal handlers, and puts back those that were there: of all signals
-// that have a meaning. The realtime ones, which the library may use among its own threads, it may keep, on a
-// stack that is large enough.
+// guardSignals calls fn, which may install signal handlers, and puts back those that were there: at its end, and
+// meanwhile again and again, since fn may take seconds, in which Ctrl-C is ours too.
 func guardSignals(fn func() error) error {
-	var before [lastSignal + 1]action
-	for sig := 1; sig <= lastSignal; sig++ {
-		get(sig, &before[sig])
-	}
+	var before actions
+	before.read()
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(guardPeriod):
+				before.restore()
+			}
+		}
+	}()
 	err := fn()
+	close(done)
+	<-ended
+	before.restore()
+	return err
+}
+
+// guardPeriod is how long a handler that was installed meanwhile can stay.
+const guardPeriod = 2 * time.Millisecond
+
+// actions are what the process does on each signal, by number.
+type actions [lastSignal + 1]action
+
+func (a *actions) read() {
+	for sig := 1; sig <= lastSignal; sig++ {
+		get(sig, &a[sig])
+	}
+}
+
+// restore puts back the actions of all signals that have a meaning. The realtime ones, which the library may use
+// among its own threads, it may keep, on a stack that is large enough.
+func (a *actions) restore() {
 	for sig := 1; sig <= lastSignal; sig++ {
 		var now action
 		get(sig, &now)
 		switch {
-		case now.handler == before[sig].handler && now.flags == before[sig].flags:
+		case now.handler == a[sig].handler && now.flags == a[sig].flags:
 		case sig < firstRealtime:
-			set(sig, &before[sig])
+			set(sig, &a[sig])
 		case now.handler > 1 && now.flags&onStack == 0: // neither the default nor ignored
 			now.flags |= onStack
 			set(sig, &now)
 		}
 	}
-	return err
 }
 
 func get(sig int, a *action) {

@@ -39,8 +39,9 @@
 //	fault           code of the next queued task; nth_task=N: of the Nth from now on
 //	reuse           1: the handle of what is closed, and freed memory, are given out again at once, as the
 //	                vendor's library does; a stale one then means the new object. 0: never again
-//	signals         1: handlers for signals on loading, with SA_ONSTACK; 2: without it; none where
-//	                ASCEND_COREDUMP_SIGNAL is "none"
+//	signals         1: handlers for signals on loading, with SA_ONSTACK; 2: without it; 3: without it, for
+//	                all but realtime signals; none where ASCEND_COREDUMP_SIGNAL is "none"
+//	signals_at      when they are installed; 0: on loading, 1: in aclInit, 2: in aclrtSetDevice, at its begin
 //	exit_ms         the end of the process takes so long (the vendor's about 1100)
 //	setdevice_ms    aclrtSetDevice takes so long
 //	fds             file descriptors that the first aclrtSetDevice of a device opens, without O_CLOEXEC

@@ -12,7 +12,7 @@ static const char *const rule_names[RULES] = {"check_thread", "check_callback", 
 
 static struct { const char *name; _Atomic int64_t *value; } keys[] = {
 	{"devices", &control.devices}, {"memory_mb", &control.memory_mb}, {"soc", &control.soc}, {"slow_us", &control.slow_us},
-	{"hang", &control.hang}, {"hang_sync", &control.hang_sync}, {"reuse", &control.reuse}, {"signals", &control.signals},
+	{"hang", &control.hang}, {"hang_sync", &control.hang_sync}, {"reuse", &control.reuse}, {"signals", &control.signals}, {"signals_at", &control.signals_at},
 	{"exit_ms", &control.exit_ms}, {"setdevice_ms", &control.setdevice_ms}, {"fds", &control.fds}, {"depth", &control.depth},
 	{"absorb_ns", &control.absorb_ns}, {"fault", &control.fault}, {"nth_task", &control.nth_task},
 };
@@ -253,9 +253,9 @@ static void caught(int sig) {
 	raise(sig);
 }
 
-static void install_signals(void) {
+void standin_signals(int now) {
 	const char *how = getenv("ASCEND_COREDUMP_SIGNAL");
-	if (!control.signals || (how && strcmp(how, "none") == 0))
+	if (!control.signals || control.signals_at != now || (how && strcmp(how, "none") == 0))
 		return;
 	int list[] = {2, 3, 4, 5, 6, 7, 8, 11, 15, 24, 25, 31, SIGRTMIN + 5};
 	struct sigaction a = {.sa_handler = caught};
@@ -263,6 +263,8 @@ static void install_signals(void) {
 		a.sa_flags = SA_ONSTACK;
 	for (size_t i = 0; i < sizeof list / sizeof *list; i++)
 		sigaction(list[i], &a, NULL);
+	for (int sig = 1; control.signals == 3 && sig <= 31; sig++)
+		sigaction(sig, &a, NULL); // refused for two of them
 }
 
 static void at_exit(void) {
@@ -311,6 +313,6 @@ static void environment(bool only) {
 __attribute__((constructor(300))) static void load(void) {
 	environment(false);
 	loaded = true;
-	install_signals();
+	standin_signals(0);
 	atexit(at_exit);
 }

@@ -8,6 +8,7 @@ static bool finalized;
 
 API aclError aclInit(const char *path) {
 	ENTER(aclInit, ANY);
+	standin_signals(1);
 	if (path && path[0]) {
 		FILE *f = fopen(path, "r");
 		if (!f)

@@ -123,13 +123,15 @@ API int standin_fail(int code, const char *format, ...) __attribute__((format(pr
 // die ends the process: the caller broke a rule.
 API void standin_die(const char *rule, const char *format, ...) __attribute__((format(printf, 2, 3), noreturn));
 #define die standin_die
+// signals installs handlers where the switch signals_at says now.
+void standin_signals(int now);
 // on says whether the rule is checked.
 enum rule { CHECK_THREAD, CHECK_CALLBACK, CHECK_CLOSED, CHECK_EVENT, CHECK_PAGEABLE, CHECK_STRUCT, CHECK_MODEL, RULES };
 API bool standin_on(enum rule r);
 
 // Control.
 struct control {
-	_Atomic int64_t devices, memory_mb, soc, slow_us, hang, hang_sync, reuse, signals, exit_ms, setdevice_ms, fds, depth, absorb_ns;
+	_Atomic int64_t devices, memory_mb, soc, slow_us, hang, hang_sync, reuse, signals, signals_at, exit_ms, setdevice_ms, fds, depth, absorb_ns;
 	_Atomic int64_t fault, nth_task; // the nth task from now on fails with the code fault
 	_Atomic int64_t check[RULES];
 };

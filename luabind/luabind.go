@@ -49,6 +49,9 @@ type Options struct {
 	Samples                       fs.FS // files that scripts read as "sample:NAME"; nil: none
 	// Interactive says that a person types chunks, for an Evaluator: there is a global "help" then.
 	Interactive bool
+	// Inherited are what children of the script get beside the standard streams; nil: whatever is open, and with it
+	// what the vendor's library opened.
+	Inherited Descriptors
 	// Exit ends the process; os.exit calls it after the session is closed. nil: os.exit is an error.
 	Exit func(code int)
 }
@@ -179,7 +182,7 @@ func (in *Interp) openStreams() {
 	}
 	in.std = &lua51.Streams{
 		Stdin: o.Stdin, Stdout: lua51.NewOutput(o.Stdout, mode), Stderr: lua51.NewOutput(o.Stderr, lua51.Unbuffered),
-		StdinTerminal: o.StdinTerminal, Interactive: o.Interactive,
+		StdinTerminal: o.StdinTerminal, Interactive: o.Interactive, Inherited: o.Inherited,
 	}
 	in.std.Stdout.OnBroken(func(error) { in.cancel(ErrClosedPipe) })
 }

@@ -251,7 +251,7 @@ func (in *Interp) newWorkerMachine(ctx context.Context, w *worker, thread *npu.T
 	m.opts = root.opts
 	m.opts.Stdin = noInput{}
 	m.opts.Exit = root.exitFrom
-	m.std = &lua51.Streams{Stdin: m.opts.Stdin, Stdout: root.std.Stdout, Stderr: root.std.Stderr}
+	m.std = &lua51.Streams{Stdin: m.opts.Stdin, Stdout: root.std.Stdout, Stderr: root.std.Stderr, Inherited: root.std.Inherited}
 	m.open = root.open
 	m.open(m)
 	m.sched.SetName(w.String(), w.number)

@@ -35,7 +35,7 @@ const gcPercent = 400
 
 // run is main with its world passed in. It returns the exit status.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	p := &program{stdin: stdin, stdout: stdout, stderr: stderr}
+	p := &program{stdin: stdin, stdout: stdout, stderr: stderr, inherited: luabind.InheritedDescriptors()}
 	o, err := parseOptions(args)
 	if err != nil {
 		return p.usage(err)
@@ -64,6 +64,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 type program struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
+	inherited      luabind.Descriptors
 }
 
 func (p *program) usage(err error) int {
@@ -109,7 +110,8 @@ func (p *program) execute(o *options, embedded *source) int {
 		m, err := luabind.Open(ctx, luabind.Options{
 			Session: o.session, Script: script, Args: o.args, Samples: scripts.Data(), Interactive: interactive,
 			Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr, StdinTerminal: isTerminal(p.stdin), StdoutTerminal: isTerminal(p.stdout),
-			Exit: func(code int) { os.Exit(p.finish(ctx, in, o, nil, code)) },
+			Inherited: p.inherited,
+			Exit:      func(code int) { os.Exit(p.finish(ctx, in, o, nil, code)) },
 		})
 		if err == nil {
 			in = m

@@ -22,6 +22,9 @@ type Streams struct {
 	Stdout, Stderr *Output
 	StdinTerminal  bool // Stdin is an interactive terminal
 	Interactive    bool // a loop reads chunks from Stdin
+	// Inherited are what children get beside the standard streams; nil: whatever is open and not marked
+	// close-on-exec.
+	Inherited Descriptors
 
 	blocked atomic.Pointer[string] // see Blocked
 }

@@ -170,7 +170,7 @@ func (x *IO) startPipe(L *lua.LState, command string, read bool) (*file, error) 
 			cmd.Stdin = nil // the loop reads from the terminal while the child runs
 		}
 	}
-	child, err := startProcess(cmd, inGroup)
+	child, err := x.streams.startProcess(cmd, inGroup)
 	theirs.Close()
 	if err != nil {
 		ours.Close()

@@ -39,7 +39,7 @@ func (s *Streams) execute(L *lua.LState) int {
 	command := cString(checkString(L, 1))
 	ctx := contextOf(L)
 	raiseInterruption(L, s.Stdout.Flush(ctx))
-	p, err := startProcess(s.command(command), s.StdinTerminal)
+	p, err := s.startProcess(s.command(command), s.StdinTerminal)
 	if err != nil {
 		L.Push(lua.LNumber(-1))
 		return 1

@@ -55,7 +55,8 @@ func (s *Streams) command(text string) *exec.Cmd {
 // startProcess starts cmd in a process group of its own, so that all it starts can be killed
 // together. A group that is not the terminal's cannot read from the terminal, be it as its standard
 // input or as /dev/tty: inGroup keeps the child in ours, where the interrupt key reaches it too.
-func startProcess(cmd *exec.Cmd, inGroup bool) (*process, error) {
+func (s *Streams) startProcess(cmd *exec.Cmd, inGroup bool) (*process, error) {
+	s.Inherited.withhold()
 	p := &process{cmd: cmd, inGroup: inGroup, exited: make(chan struct{})}
 	setAttributes(cmd, !inGroup)
 	started := make(chan error)

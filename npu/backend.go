@@ -47,10 +47,13 @@ func openBackend(name string, opts Options) (driver.Driver, Info, error) {
 	return nil, Info{}, errorf(ErrInvalidParam, "unknown backend %q%s", name, Suggest(name, BackendNames()))
 }
 
+// defaultSim is the part that is simulated where none is named.
+const defaultSim = "910b"
+
 func openSim(opts Options) (driver.Driver, Info, error) {
 	spec := opts.Sim
 	if spec == "" {
-		spec = "910b"
+		spec = defaultSim
 	}
 	p, count, err := sim.ParseSpec(spec)
 	if err != nil {

@@ -62,7 +62,7 @@ func Open() (*Driver, error) {
 	if missing := d.bind(d.lib.lookup); len(missing) > 0 {
 		last := &d.lib.attempts[len(d.lib.attempts)-1]
 		last.Path, last.Problem = d.lib.path(), lacks(missing)
-		return nil, asDriverError(&LoadError{Attempts: d.lib.attempts, Missing: missing, Hint: loadHint(d.lib.attempts)})
+		return nil, asDriverError(&LoadError{Attempts: d.lib.attempts, Missing: missing, Hint: loadHint(d.lib.attempts), loaded: d})
 	}
 	return d, nil
 }

@@ -29,6 +29,8 @@ type LoadError struct {
 	Attempts []Attempt
 	Missing  []string // functions that a library which was found lacks
 	Hint     string
+
+	loaded *Driver // over the library that lacks functions, nil where there is none
 }
 
 // Error lists every place, a line each.

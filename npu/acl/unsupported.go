@@ -15,3 +15,9 @@ type Driver struct{ driver.Driver }
 func Open() (*Driver, error) {
 	return nil, driver.Errorf(driver.CodeNotSupported, "dlopen", "the vendor's runtime exists for linux on amd64 and arm64, not for %s on %s", runtime.GOOS, runtime.GOARCH)
 }
+
+// Inspect fails as Open does.
+func Inspect() (Library, error) {
+	_, err := Open()
+	return Library{}, err
+}

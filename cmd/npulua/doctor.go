@@ -1,0 +1,55 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"npulua/doctor"
+	"npulua/npu"
+)
+
+// doctorCommand examines the installation. It succeeds where hardware can be used, or the simulator that was asked
+// for.
+func doctorCommand(p *program, o *options, args []string) int {
+	asJSON := slices.Equal(args, []string{"--json"})
+	if len(args) > 0 && !asJSON {
+		return p.usage(fmt.Errorf("doctor takes --json, or nothing, got %q; options such as --sim come before it", args[0]))
+	}
+	if o.session.Backend == "null" {
+		return p.usage(errors.New("doctor examines hardware or the simulator, not the backend null"))
+	}
+	if _, err := npu.ModelSources(o.session.Sim); err != nil { // a profile that cannot be meant
+		return p.cannotOpen(err)
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	defer watchSignals(ctx, cancel, p.stderr)()
+	defer time.AfterFunc(cmp.Or(o.timeout, math.MaxInt64), func() { cancel(errTimeout) }).Stop()
+
+	report := doctor.Run(ctx, doctor.Options{Session: o.session})
+	var err error
+	if asJSON {
+		out := json.NewEncoder(p.stdout)
+		out.SetIndent("", "  ")
+		out.SetEscapeHTML(false)
+		err = out.Encode(report)
+	} else {
+		err = report.WriteText(p.stdout)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return exitStatus(ctx, nil)
+	case err != nil:
+		fmt.Fprintf(p.stderr, "npulua: standard output: %v\n", err)
+		return exitError
+	case !report.Usable:
+		return exitError
+	}
+	return exitOK
+}

@@ -1,0 +1,5 @@
+//go:build !unix
+
+package doctor
+
+func access(string) error { return nil }

@@ -13,9 +13,9 @@ func InheritedDescriptors() Descriptors {
 	return inherited
 }
 
-// withhold has all descriptors but those in d closed in children that start from now on. A nil d leaves
+// Withhold has all descriptors but those in d closed in children that start from now on. A nil d leaves
 // everything as it is.
-func (d Descriptors) withhold() {
+func (d Descriptors) Withhold() {
 	if d == nil {
 		return
 	}

@@ -56,7 +56,7 @@ func (s *Streams) command(text string) *exec.Cmd {
 // together. A group that is not the terminal's cannot read from the terminal, be it as its standard
 // input or as /dev/tty: inGroup keeps the child in ours, where the interrupt key reaches it too.
 func (s *Streams) startProcess(cmd *exec.Cmd, inGroup bool) (*process, error) {
-	s.Inherited.withhold()
+	s.Inherited.Withhold()
 	p := &process{cmd: cmd, inGroup: inGroup, exited: make(chan struct{})}
 	setAttributes(cmd, !inGroup)
 	started := make(chan error)

@@ -139,6 +139,32 @@ func TestDriver(t *testing.T) {
 	}
 }
 
+func TestInstalled(t *testing.T) {
+	for _, c := range []struct {
+		files map[string]string
+		told  []Version
+		want  string
+	}{
+		{map[string]string{"/opt/cann/x86_64-linux/ascend_toolkit_install.info": "package_name=x\nversion=8.0.RC2\n"}, nil, "8.0.RC2"},
+		{map[string]string{"/opt/cann/version.cfg": "# x\nruntime_running_version=[7.3.0.1.231:8.0.RC2]\n"}, nil, "7.3.0.1.231:8.0.RC2"},
+		{map[string]string{"/opt/cann/version.cfg": "runtime_running_version=[1]\n"}, []Version{{"runtime", "9.1.0"}}, ""},
+		{nil, nil, ""},
+	} {
+		x := &examination{Options: Options{Root: tree(t, c.files)}}
+		l := &Library{Path: "/opt/cann/lib64/libascendcl.so", Versions: c.told}
+		x.installed(l)
+		got := ""
+		for _, v := range l.Versions {
+			if v.Part == "CANN" {
+				got = v.Version
+			}
+		}
+		if got != c.want {
+			t.Errorf("%v: %q, want %q", c.files, got, c.want)
+		}
+	}
+}
+
 func TestParseVisible(t *testing.T) {
 	for _, c := range []struct {
 		value string

@@ -53,10 +53,8 @@ func (x *examination) driverVersion() (file, version string) {
 		if err != nil {
 			continue
 		}
-		for line := range strings.Lines(string(data)) {
-			if key, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok && strings.EqualFold(strings.TrimSpace(key), "version") {
-				return path, strings.Trim(strings.TrimSpace(value), "[]\"")
-			}
+		if version := valueOf(string(data), "version"); version != "" {
+			return path, version
 		}
 		file = path
 	}

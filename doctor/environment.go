@@ -102,6 +102,10 @@ func (x *examination) libraryPath() {
 				"take it out of LD_LIBRARY_PATH, or put it behind the folder that ends in lib64")
 			continue
 		}
-		x.note("LD_LIBRARY_PATH: " + folder)
+		text := "LD_LIBRARY_PATH: " + folder
+		if !x.exists(folder) {
+			text += ", which is not there"
+		}
+		x.note(text)
 	}
 }

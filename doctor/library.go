@@ -28,7 +28,12 @@ func (x *examination) library(l npu.Library) {
 		var words []string
 		for _, v := range l.Versions {
 			out.Versions = append(out.Versions, Version{v.Part, v.Text})
-			words = append(words, v.Part+" "+v.Text)
+		}
+		if l.Path != "" {
+			x.installed(out)
+		}
+		for _, v := range out.Versions {
+			words = append(words, v.Part+" "+v.Version)
 		}
 		if len(words) > 0 {
 			x.ok("versions: " + strings.Join(words, ", "))

@@ -13,7 +13,12 @@ import (
 // foreignInstallation has a libascendcl.so for a machine that nobody has.
 func foreignInstallation(t *testing.T) string {
 	home := installation(t, "libascendcl.so")
-	path := filepath.Join(home, "lib64", "libascendcl.so")
+	makeForeign(t, filepath.Join(home, "lib64", "libascendcl.so"))
+	return home
+}
+
+// makeForeign says that a library is for another machine.
+func makeForeign(t *testing.T, path string) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -22,7 +27,6 @@ func foreignInstallation(t *testing.T) string {
 	if err := os.WriteFile(path, data, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	return home
 }
 
 // textInstallation has a text file in the place of the library.
@@ -64,6 +68,13 @@ func TestLoadingFails(t *testing.T) {
 		{"dependency missing", func(t *testing.T) vendor { return inHome(installation(t, "libascendcl.so")) },
 			[]string{`\(ASCEND_HOME_PATH\): it needs libacl_rt.so, which cannot be found$`, `^  hint: install the NPU driver, or add its folder`},
 			`no NPU can be used \(/.*: it needs libacl_rt.so, which cannot be found; npulua doctor tells more\)`},
+		{"dependency for another machine", func(t *testing.T) vendor {
+			home := installation(t, "libascendcl.so", "libacl_rt.so")
+			makeForeign(t, filepath.Join(home, "lib64", "libacl_rt.so"))
+			return inHome(home)
+		},
+			[]string{`\(ASCEND_HOME_PATH\): it needs libacl_rt.so, and /.*/lib64 has a library for s390, not for`},
+			`no NPU can be used \(/.*: it needs libacl_rt.so, and`},
 		{"symbol missing", func(t *testing.T) vendor {
 			return onPath(t, "", standin.Options{Without: []string{"aclrtMalloc", "aclrtMemcpy"}})
 		},

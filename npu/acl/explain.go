@@ -32,7 +32,11 @@ func explain(path string, err error) string {
 	text := strings.TrimPrefix(err.Error(), path+": ")
 	onPath := filepath.Base(path) == path
 	if name := missingDependency(path, err); name != "" {
-		for _, folder := range loaderPath() {
+		folders := loaderPath()
+		if !onPath {
+			folders = append(folders, filepath.Dir(path))
+		}
+		for _, folder := range folders {
 			if other := foreign(filepath.Join(folder, name)); other != "" {
 				return "it needs " + name + ", and " + folder + " has " + other
 			}

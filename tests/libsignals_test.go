@@ -97,6 +97,9 @@ func TestSignalsDuringStart(t *testing.T) {
 
 // No way out waits for the library's exit handlers.
 func TestLoadingNoSlowExit(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector runs the exit handlers of libraries itself")
+	}
 	const use = `local d = npu.device(0) local x = d.context:alloc("float32", 64) `
 	for _, c := range []struct {
 		name, script string

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"npulua/doctor"
+	"npulua/npu/doctor"
 	"npulua/npu"
 )
 

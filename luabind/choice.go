@@ -30,6 +30,7 @@ var parameterChoices = map[string]choice{
 	"path":                    aFile,
 	"dtype":                   {words: npu.DTypes},
 	"npu.kernel name":         {words: kernelNames},
+	"npu.has symbol":          {words: npu.Symbols},
 	"context:set_option name": {words: npu.ContextOptions},
 	"context:get_option name": {words: npu.ContextOptions},
 	"module":                  aModule,

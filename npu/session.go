@@ -133,6 +133,29 @@ func (s *Session) Info() Info { return s.info }
 // DeviceCount is the number of visible devices.
 func (s *Session) DeviceCount() int { return s.count }
 
+// Symbols lists the functions of the vendor's runtime library that this module makes use of.
+func Symbols() []string {
+	var names []string
+	for _, s := range driver.Symbols {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// Has reports whether a function of the vendor's runtime library, "aclmdlRICaptureBegin", can be called here. The
+// simulator stands for all that this module makes use of. It asks the backend, and waits for the answer.
+func (s *Session) Has(t *Thread, symbol string) (bool, error) {
+	namer, ok := s.drv.(driver.Namer)
+	if !ok {
+		return false, need(s, namer, "tell its functions")
+	}
+	err := t.call(0, func(driver.Driver) error {
+		ok = namer.Has(symbol)
+		return nil
+	})
+	return ok, err
+}
+
 // Where is the text of a place, "" where it is not known.
 func (s *Session) Where(site Site) string {
 	if site == 0 || s.opts.Where == nil {

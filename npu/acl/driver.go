@@ -43,6 +43,7 @@ var (
 	_ driver.Peers     = (*Driver)(nil)
 	_ driver.Watcher   = (*Driver)(nil)
 	_ driver.Inspector = (*Driver)(nil)
+	_ driver.Namer     = (*Driver)(nil)
 )
 
 // Open loads the library. It calls nothing of it yet. The error says for every place what was wrong with it.

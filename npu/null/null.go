@@ -10,7 +10,7 @@ import (
 	"npulua/npu/internal/driver"
 )
 
-// Driver implements driver.Driver, Prober, Loader and Capturer.
+// Driver implements driver.Driver, Prober, Loader, Capturer and Namer.
 type Driver struct {
 	next    uintptr
 	current driver.Context
@@ -26,11 +26,18 @@ var (
 	_ driver.Prober   = (*Driver)(nil)
 	_ driver.Loader   = (*Driver)(nil)
 	_ driver.Capturer = (*Driver)(nil)
+	_ driver.Namer    = (*Driver)(nil)
 )
 
 // Open makes the driver.
 func Open() *Driver {
 	return &Driver{next: 0x1000, host: make(map[driver.Ptr][]byte), graphs: make(map[driver.Graph][]func() error)}
+}
+
+// Has implements driver.Namer: every call that the module makes is accepted.
+func (d *Driver) Has(symbol string) bool {
+	_, ok := driver.Since(symbol)
+	return ok
 }
 
 func (d *Driver) handle() uintptr {

@@ -22,7 +22,7 @@ type Config struct {
 }
 
 // Driver is one simulated process. It implements driver.Driver and the optional interfaces Clock,
-// Prober, Loader, Peers, Capturer, Watcher, Inspector, Threads, Stopper and Closer. Not safe for concurrent use.
+// Prober, Loader, Peers, Capturer, Watcher, Inspector, Threads, Stopper, Namer and Closer. Not safe for concurrent use.
 type Driver struct {
 	profile *Profile
 	devices []*device
@@ -65,6 +65,7 @@ var (
 	_ driver.Inspector = (*Driver)(nil)
 	_ driver.Threads   = (*Driver)(nil)
 	_ driver.Stopper   = (*Driver)(nil)
+	_ driver.Namer     = (*Driver)(nil)
 	_ driver.Closer    = (*Driver)(nil)
 )
 

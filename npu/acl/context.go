@@ -76,9 +76,13 @@ func (d *Driver) forget(c *ctx) {
 			delete(d.streams, h)
 		}
 	}
-	if d.inUse(c.device) { // else its memory is gone
+	if d.inUse(c.device) {
 		for _, s := range ended {
-			d.dropWorkspace(s)
+			d.dropWorkspaces(&s.workspaces)
+		}
+	} else { // its memory is gone
+		for _, g := range d.graphs {
+			g.forgetWorkspaces(c.device)
 		}
 	}
 	if d.current == c {

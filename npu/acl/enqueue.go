@@ -33,7 +33,7 @@ func (d *Driver) Enqueue(c *driver.Command) error {
 		err = driver.Errorf(driver.CodeNotSupported, f.name, "there is no operation %v", c.Op)
 	}
 	if err != nil {
-		if stopped := s.ctx.stopped; stopped != nil && code(err) == stopped.Code {
+		if stopped := s.ctx.stopped; stopped != nil && (code(err) == stopped.Code || code(err) == codeOperator) {
 			return stopped // the first failure says more
 		}
 		return err

@@ -12,6 +12,8 @@ type capture struct {
 	nodes     []node
 	functions []uintptr // of the program, recorded in it
 	group     uintptr   // of the launch that was recorded last
+
+	workspaces *workspaces // of the launch that was recorded last
 }
 
 // node is one recorded command, on whichever stream.
@@ -22,6 +24,17 @@ type node struct {
 	blocks uint32
 	words  int
 	group  uintptr // by which the library changes its arguments; 0: it cannot
+
+	workspaces *workspaces // of a launch
+}
+
+// dropRecorded frees the memory of operators that were recorded and do not run any more.
+func (d *Driver) dropRecorded(nodes []node) {
+	for _, n := range nodes {
+		if n.workspaces != nil {
+			d.dropWorkspaces(n.workspaces)
+		}
+	}
 }
 
 // graph is a recording that can be replayed.
@@ -39,11 +52,21 @@ type graph struct {
 	last             driver.Stream // of the last replay
 }
 
+// forgetWorkspaces forgets memory of a device that is gone.
+func (g *graph) forgetWorkspaces(device int) {
+	for i := range g.nodes {
+		if g.ctx.device == device {
+			g.nodes[i].workspaces = nil
+		}
+	}
+}
+
 // note counts a command that was recorded on s.
 func (c *capture) note(cmd *driver.Command, k *kernel) {
 	n := node{op: cmd.Op, site: cmd.Site, blocks: cmd.Blocks, words: len(cmd.Args), kernel: k}
 	if k != nil {
-		n.group = c.group
+		n.group, n.workspaces = c.group, c.workspaces
+		c.workspaces = nil
 	}
 	c.nodes = append(c.nodes, n)
 }
@@ -104,6 +127,7 @@ func (d *Driver) EndCapture(h driver.Stream) (driver.Graph, error) {
 	}
 	if err != nil {
 		unexpect(c.functions...)
+		d.dropRecorded(c.nodes)
 		return 0, err
 	}
 	h2 := driver.Graph(d.handle())
@@ -169,7 +193,7 @@ func (d *Driver) UpdateGraph(h driver.Graph, i int, words []uint64) error {
 		if err := d.call(&d.updateBegin, s.raw, n.group); err != nil {
 			return err
 		}
-		err := d.launchNow(s, n.kernel, n.blocks, words)
+		err := d.launchNow(s, n.workspaces, n.kernel, n.blocks, words)
 		if e := d.call(&d.updateEnd, s.raw); err == nil {
 			err = e
 		}
@@ -229,6 +253,7 @@ func (d *Driver) DestroyGraph(h driver.Graph) error {
 	}
 	delete(d.graphs, h)
 	unexpect(g.functions...)
+	d.dropRecorded(g.nodes)
 	if g.updates == 0 || d.contexts[g.ctx.h] == nil {
 		return nil
 	}

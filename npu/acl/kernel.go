@@ -64,7 +64,7 @@ func (d *Driver) findKernel(k *kernel) error {
 			return nil
 		}
 	}
-	op, err := d.operator(k.name)
+	op, err := d.operator(k.name, k.signature)
 	k.operator = op
 	if err != nil {
 		return err
@@ -129,20 +129,29 @@ func (d *Driver) queueLaunch(s *stream, c *driver.Command) error {
 			return err
 		}
 	}
-	err := d.launchNow(s, k, c.Blocks, c.Args)
+	w := &s.workspaces
+	if s.capture != nil { // it stays for replays, which may run beside other work of the stream
+		s.capture.workspaces = new(workspaces)
+		w = s.capture.workspaces
+	}
+	err := d.launchNow(s, w, k, c.Blocks, c.Args)
 	if group {
 		if e := d.call(&d.groupEnd, s.raw, d.out.at(0)); err == nil {
 			err = e
 		}
 		s.capture.group = uintptr(d.out[0])
 	}
+	if err != nil && s.capture != nil {
+		d.dropWorkspaces(w)
+	}
 	return err
 }
 
-// launchNow hands a launch to the library, which copies the arguments during the call.
-func (d *Driver) launchNow(s *stream, k *kernel, blocks uint32, words []uint64) error {
+// launchNow hands a launch to the library, which copies the arguments during the call. Operators work in memory
+// of w.
+func (d *Driver) launchNow(s *stream, w *workspaces, k *kernel, blocks uint32, words []uint64) error {
 	if k.operator != nil {
-		return d.runOperator(s, k, words)
+		return d.runOperator(s, w, k, words)
 	}
 	f, err := d.functionIn(k, s.ctx)
 	if err != nil {

@@ -16,9 +16,13 @@ import (
 // backend: in two calls, of which the first plans and tells how much memory the second takes.
 type operator struct {
 	plan, run function
+	floatPlan floatFunction // plan, for an operator with a number in a floating-point register; nil: not used yet
 	// arguments appends what the first call takes before its two results.
 	arguments func(o *operands)
 }
+
+// codeOperator is what an operator answers where the runtime refuses its work.
+const codeOperator driver.Code = 361001
 
 // operators are the operator libraries, opened when the first one is wanted.
 type operators struct {
@@ -31,11 +35,11 @@ type operators struct {
 	byKernel map[string]*operator
 }
 
-// operator is the operator that computes a kernel; nil: there is none. The error says why operators cannot be
-// used.
-func (d *Driver) operator(kernel string) (*operator, error) {
+// operator is the operator that computes a kernel of that signature; nil: there is none. The error says why
+// operators cannot be used.
+func (d *Driver) operator(kernel string, sig *driver.Signature) (*operator, error) {
 	row, ok := operatorRows[kernel]
-	if !ok {
+	if !ok || sig == nil || sig.Text != row.signature { // a program may give a kernel of its own the same name
 		return nil, nil
 	}
 	o := &d.operators
@@ -92,14 +96,8 @@ func (d *Driver) openOperators() error {
 	return nil
 }
 
-// workspace is memory that the operators of one stream use, one after the other.
-type workspace struct {
-	memory uintptr
-	size   uint64
-}
-
-// runOperator runs the operator of k on s. words are those of a launch of the kernel.
-func (d *Driver) runOperator(s *stream, k *kernel, words []uint64) error {
+// runOperator runs the operator of k on s, in memory of w. words are those of a launch of the kernel.
+func (d *Driver) runOperator(s *stream, w *workspaces, k *kernel, words []uint64) error {
 	o := operands{d: d, k: k, words: words}
 	defer o.release()
 	k.operator.arguments(&o)
@@ -117,7 +115,7 @@ func (d *Driver) runOperator(s *stream, k *kernel, words []uint64) error {
 	if err != nil {
 		return err
 	}
-	memory, err := d.workspace(s, size)
+	memory, err := d.workspace(w, size)
 	if err != nil {
 		return err
 	}
@@ -133,34 +131,6 @@ func (d *Driver) plan(op *operator, o *operands, args []uintptr) error {
 	return d.planWithFloat(op, *o.float, o.floatAt, args)
 }
 
-// workspace is memory for an operator on s. What it had before stays until the stream goes: it may be in use.
-func (d *Driver) workspace(s *stream, size uint64) (uintptr, error) {
-	if size == 0 {
-		return 0, nil
-	}
-	if n := len(s.workspaces); n > 0 && s.workspaces[n-1].size >= size {
-		return s.workspaces[n-1].memory, nil
-	}
-	const hugeFirst = 0
-	size = max(size, 1<<20)
-	if n := len(s.workspaces); n > 0 {
-		size = max(size, 2*s.workspaces[n-1].size) // so that those that are kept are fewer than it
-	}
-	if err := d.call(&d.malloc, d.out.at(0), uintptr(size), hugeFirst); err != nil {
-		return 0, err
-	}
-	s.workspaces = append(s.workspaces, workspace{uintptr(d.out[0]), size})
-	return uintptr(d.out[0]), nil
-}
-
-// dropWorkspace frees what operators of a stream used, which has ended.
-func (d *Driver) dropWorkspace(s *stream) {
-	for _, w := range s.workspaces {
-		_ = d.call(&d.free, w.memory) // gone with its device, where that fails
-	}
-	s.workspaces = nil
-}
-
 // operands makes the arguments of an operator from those of a kernel.
 type operands struct {
 	d     *Driver
@@ -169,6 +139,8 @@ type operands struct {
 	args  []uintptr
 	err   error
 	empty bool // there is nothing to compute
+
+	refused int // index of the operand that err blames
 
 	float   *float64 // an argument in a floating-point register, at index floatAt
 	floatAt int
@@ -211,6 +183,22 @@ func (o *operands) typeOf(i int) dtype.DType {
 	return typ
 }
 
+// refuse makes an error of what a kernel would refuse when it runs: with the same code and words.
+// The operand that comes first in the signature counts; i is its index, -1 what no operand is to blame for.
+func (o *operands) refuse(i int, format string, args ...any) {
+	if o.err == nil || i < o.refused {
+		o.refused = i
+		o.err = driver.Errorf(driver.CodeVectorException, o.k.operator.plan.name, "kernel %q: "+format, append([]any{o.k.name}, args...)...)
+	}
+}
+
+// positive refuses zero as parameter i.
+func (o *operands) positive(i int) {
+	if n := o.size(i); n < 1 {
+		o.refuse(-1, "%s is %d, want at least 1", o.k.signature.Params[i].Name, n)
+	}
+}
+
 // tensor appends parameter i as a tensor with those dimensions, in order in memory.
 func (o *operands) tensor(i int, dims ...int64) { o.tensorOf(i, o.typeOf(i), dims...) }
 
@@ -218,17 +206,13 @@ func (o *operands) tensor(i int, dims ...int64) { o.tensorOf(i, o.typeOf(i), dim
 func (o *operands) tensorOf(i int, typ dtype.DType, dims ...int64) {
 	at, _, _ := o.word(i)
 	address, length := o.words[at], o.words[at+1]
-	count := int64(1)
+	used := float64(typ.Size()) // in bytes; exact as far as memory goes
 	for _, n := range dims {
-		count *= n
+		used *= float64(n)
 	}
-	if count == 0 {
-		o.empty = true
-		return
-	}
-	if o.err == nil && uint64(count)*uint64(typ.Size()) > length {
-		o.err = driver.Errorf(driver.CodeRtParamInvalid, o.k.operator.plan.name, "kernel %q: %d elements do not fit operand %s of %d B",
-			o.k.name, count, o.k.signature.Params[i].Name, length)
+	o.empty = o.empty || used == 0 && i == 0 // the result
+	if used > float64(length) {
+		o.refuse(i, "argument %q: out of range: %.0f B used, the operand has %d B", o.k.signature.Params[i].Name, used, length)
 	}
 	number, known := dataTypes[typ]
 	if o.err == nil && !known {
@@ -275,7 +259,7 @@ func (o *operands) intArray(list ...int64) {
 	o.args = append(o.args, r)
 }
 
-// word64 appends an integer as it is.
+// integer appends an integer as it is.
 func (o *operands) integer(v int64) { o.args = append(o.args, uintptr(v)) }
 
 // double appends a number that the function takes in a floating-point register.

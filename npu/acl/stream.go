@@ -17,8 +17,8 @@ type stream struct {
 	id  int32 // the library's number, -1 where it tells none
 	log log   // of what was queued, for faults
 
-	capture    *capture // that it is part of
-	workspaces []workspace
+	capture    *capture   // that it is part of
+	workspaces workspaces // of its operators
 }
 
 // stream finds a stream that the library may be asked about in the current context.
@@ -96,7 +96,7 @@ func (d *Driver) DestroyStream(h driver.Stream, force bool) error {
 	if err := d.call(f, s.raw); err != nil {
 		return err
 	}
-	d.dropWorkspace(s)
+	d.dropWorkspaces(&s.workspaces)
 	delete(d.streams, h)
 	d.lastStream = nil
 	return nil

@@ -48,7 +48,8 @@
 //	restart         set: the state of aclInit and of the default contexts is that of a new process
 //
 // Only to read: calls (of all functions), calls:FUNCTION, threads (that called), signals_seen,
-// live:KIND (contexts, streams, events, binaries, functions, graphs, groups; memory and host in bytes).
+// live:KIND (contexts, streams, events, binaries, functions, graphs, groups; tensors, scalars, lists, executors,
+// descs, datasets, buffers; memory and host in bytes).
 //
 // # Kernels
 //

@@ -232,7 +232,7 @@ API int64_t standin_get(const char *key) {
 				n += memory_used(d);
 			return n;
 		}
-		return -1;
+		return nn_count(key + 5);
 	}
 	for (int r = 0; r < RULES; r++)
 		if (strcmp(key, rule_names[r]) == 0)

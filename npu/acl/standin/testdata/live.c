@@ -13,6 +13,21 @@ API bool standin_nn_live(const void *p, enum nn_kind kind) {
 	return x != NULL;
 }
 
+static const char *const nn_names[] = {"", "tensors", "scalars", "lists", "executors", "descs", "datasets", "buffers"};
+
+int64_t nn_count(const char *kind) {
+	for (size_t k = NN_TENSOR; k < sizeof nn_names / sizeof *nn_names; k++)
+		if (strcmp(kind, nn_names[k]) == 0) {
+			int64_t n = 0;
+			pthread_mutex_lock(&lock);
+			for (struct nn *x = all; x; x = x->next)
+				n += x->kind == (enum nn_kind)k;
+			pthread_mutex_unlock(&lock);
+			return n;
+		}
+	return -1;
+}
+
 API void standin_nn_add(void *p, enum nn_kind kind) {
 	struct nn *x = p;
 	x->kind = kind;

@@ -409,6 +409,7 @@ struct nn {
 };
 // nn_live says whether p is a live object of that kind; another pointer is not touched.
 API bool standin_nn_live(const void *p, enum nn_kind kind);
+int64_t nn_count(const char *kind); // live ones of "tensors" and so on; -1: no such kind
 API void standin_nn_add(void *p, enum nn_kind kind);
 API int standin_nn_remove(const void *p, enum nn_kind kind); // 161001, 161002 where it is not there
 

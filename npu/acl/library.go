@@ -121,14 +121,23 @@ func open(path string) (uintptr, error) {
 	return purego.Dlopen(path, purego.RTLD_LAZY|purego.RTLD_GLOBAL)
 }
 
-// openBeside opens a library in the folder of another one, or on the loader's path.
+// openBeside opens a library in the folder of another one, on the loader's path, or in the installation that the
+// environment names.
 func openBeside(folder, name string) (uintptr, error) {
 	if folder != "" {
 		if h, err := open(filepath.Join(folder, name)); err == nil {
 			return h, nil
 		}
 	}
-	return open(name)
+	first, err := open(name)
+	for _, variable := range homeVariables {
+		if home := os.Getenv(variable); home != "" && err != nil {
+			if h, err := open(filepath.Join(home, "lib64", name)); err == nil {
+				return h, nil
+			}
+		}
+	}
+	return first, err
 }
 
 // preload opens what the runtime in folder depends on, in any order: what has dependencies of its own is tried

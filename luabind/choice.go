@@ -99,7 +99,7 @@ func (e *Evaluator) called(list []token, i int, own map[string]bool) (callee tar
 	}
 	var rows []string
 	for _, h := range helpClasses() {
-		if _, isMethod, _ := h.find(list[i-1].text); isMethod && h.name != "npu" {
+		if _, isMethod, _ := h.find(list[i-1].text); isMethod && !h.isModule() {
 			rows = append(rows, h.name+":"+list[i-1].text)
 		}
 	}

@@ -35,7 +35,7 @@ func (cl *class[T]) help() classHelp {
 
 // helpClasses is every class in the order of the manual.
 func helpClasses() []classHelp {
-	return []classHelp{moduleHelp(), deviceClass.help(), contextClass.help(), streamClass.help(), eventClass.help(), bufferClass.help(), kernelClass.help(), graphClass.help(), taskClass.help(), channelClass.help(), workerClass.help()}
+	return []classHelp{moduleHelp(), opsHelp(), deviceClass.help(), contextClass.help(), streamClass.help(), eventClass.help(), bufferClass.help(), kernelClass.help(), graphClass.help(), taskClass.help(), channelClass.help(), workerClass.help()}
 }
 
 func moduleHelp() classHelp {
@@ -49,9 +49,12 @@ func moduleHelp() classHelp {
 	return h
 }
 
+// isModule reports whether h is a table of functions, and no type of handles.
+func (h classHelp) isModule() bool { return h.name == "npu" || h.name == opsName }
+
 func (h classHelp) signature(e entry) string {
 	sep := ":"
-	if h.name == "npu" {
+	if h.isModule() {
 		sep = "."
 	}
 	s := h.name + sep + e.name + e.doc.Args
@@ -143,7 +146,7 @@ func Help(topic string) (text string, ok bool) {
 
 // suggestTopic is npu.Suggest among the topics; for a name with its class, among those of the class.
 func suggestTopic(topic string) string {
-	at := strings.IndexAny(topic, ".:")
+	at := strings.LastIndexAny(topic, ".:")
 	if at < 0 {
 		return npu.Suggest(topic, slices.DeleteFunc(Topics(), func(t string) bool { return strings.ContainsAny(t, ".:") }))
 	}
@@ -232,7 +235,7 @@ func Topics() []string {
 // qualified is a name of the class with the class: "npu.host", "stream:launch".
 func (h classHelp) qualified(name string) string {
 	sep := ":"
-	if h.name == "npu" || slices.ContainsFunc(h.fields, func(f entry) bool { return f.name == name }) {
+	if h.isModule() || slices.ContainsFunc(h.fields, func(f entry) bool { return f.name == name }) {
 		sep = "."
 	}
 	return h.name + sep + name

@@ -74,6 +74,8 @@ type Interp struct {
 	columns  int         // of the terminal: see Evaluator.Fit
 	builtins map[string]*npu.Kernel
 
+	operators map[string]*npu.Operator // that were used
+
 	errorMeta *lua.LTable
 	devices   *binding[*npu.Device]
 	contexts  *binding[*npu.Context]

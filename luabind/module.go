@@ -59,6 +59,7 @@ var moduleFields = []struct {
 }{
 	{"backend", doc{Text: "What runs the commands: `sim`, `acl` or `null`."}},
 	{"simulated", doc{Text: "Whether results say nothing about real hardware."}},
+	{"ops", doc{Text: "Operators by name, `npu.ops.add(stream, out, a, b)`: what every backend can compute. See `npu.ops` below."}},
 	{"version", doc{Text: "Version of npulua."}},
 	{"sim", doc{Text: "On the simulator a table with `profile`, a line that describes what is simulated; nil on hardware. `if npu.sim then` tells the two apart."}},
 }
@@ -80,6 +81,7 @@ func (in *Interp) openModule() {
 	if info.Name == "sim" {
 		mod.RawSetString("sim", in.record("profile", info.Detail))
 	}
+	mod.RawSetString("ops", in.openOps())
 	in.builtins = make(map[string]*npu.Kernel)
 	L.SetGlobal("npu", mod)
 	L.PreloadModule("npu", func(L *lua.LState) int {

@@ -81,7 +81,8 @@ func (h classHelp) find(name string) (e entry, isMethod, ok bool) {
 func (e *Evaluator) rowOf(row string) (found entry, ok bool) {
 	class, name, isMethod := strings.Cut(row, ":")
 	if !isMethod {
-		class, name, _ = strings.Cut(row, ".")
+		at := max(strings.LastIndexByte(row, '.'), 0)
+		class, name = row[:at], row[min(at+1, len(row)):]
 	}
 	h, ok := e.rowsOf(class)
 	if !ok {

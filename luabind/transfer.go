@@ -302,6 +302,10 @@ func (in *Interp) snapshot() {
 				if fn, ok := v.(*lua.LFunction); ok {
 					in.library[fn] = name + "." + k.String()
 				}
+				if ops, ok := v.(*lua.LTable); ok && name+"."+k.String() == opsName {
+					in.library[ops] = opsName
+					ops.ForEach(func(k, v lua.LValue) { in.library[v] = opsName + "." + k.String() })
+				}
 			})
 		}
 	})

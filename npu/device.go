@@ -1,6 +1,7 @@
 package npu
 
 import (
+	"fmt"
 	"time"
 
 	"npulua/npu/internal/driver"
@@ -32,6 +33,9 @@ func (t *Thread) Device(id int) (*Device, error) {
 		return nil, insideError()
 	}
 	s := t.s
+	if id < 0 || id >= s.count {
+		return nil, &Error{Code: ErrInvalidDevice, Call: "aclrtSetDevice", Detail: fmt.Sprintf("there is no device %d: %d visible", id, s.count)}
+	}
 	s.retaining.Lock() // two threads that retain one device get one handle
 	defer s.retaining.Unlock()
 	s.mu.Lock()

@@ -73,7 +73,7 @@ func TestStandinScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, script := range append(scripts, "testdata/ops.lua") {
+	for _, script := range append(scripts, "testdata/ops.lua", "testdata/faults.lua") {
 		name := strings.TrimSuffix(filepath.Base(script), ".lua")
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -14,6 +14,7 @@ type ctx struct {
 	binaries  map[string]uintptr // loaded in it, by file
 	stopped   *driver.Error
 	stops     bool // the failure mode is StopOnFailure
+	refusing  bool // the library does not know that it has stopped
 }
 
 // newContext notes a context of the library.

@@ -16,6 +16,9 @@ func (d *Driver) Enqueue(c *driver.Command) error {
 	if err != nil {
 		return err
 	}
+	if s.ctx.refusing {
+		return s.ctx.stopped
+	}
 	switch c.Op {
 	case driver.OpCopy:
 		err = d.queueCopy(s, c)
@@ -32,7 +35,11 @@ func (d *Driver) Enqueue(c *driver.Command) error {
 	default:
 		err = driver.Errorf(driver.CodeNotSupported, f.name, "there is no operation %v", c.Op)
 	}
-	if err != nil {
+	if r, ok := err.(*refusal); ok && s.capture == nil {
+		d.refuse(s, c, r)
+		return nil
+	}
+	if err = fault(err); err != nil {
 		if stopped := s.ctx.stopped; stopped != nil && (code(err) == stopped.Code || code(err) == codeOperator) {
 			return stopped // the first failure says more
 		}
@@ -149,7 +156,9 @@ func (d *Driver) queueEvent(f *function, s *stream, c *driver.Command) error {
 		if err := d.call(f, e.raw, s.raw); err != nil {
 			return err
 		}
-		e.captured = s.capture
+		if e.captured = s.capture; s.capture == nil {
+			e.recorded = s
+		}
 		return nil
 	case driver.OpResetEvent:
 		if e.flags != driver.EventLegacy {

@@ -16,6 +16,7 @@ type event struct {
 	gone  bool // with its context; the library knows it no more
 
 	captured *capture // in which it was recorded last, while that goes on
+	recorded *stream  // on which it was recorded last, outside of a capture
 }
 
 // event finds an event that the library may be asked about.
@@ -95,7 +96,7 @@ func (d *Driver) QueryEvent(h driver.Event) (bool, error) {
 	return d.out.int32(0) == complete, nil
 }
 
-// SynchronizeEvent implements driver.Driver.
+// SynchronizeEvent implements driver.Driver. A fault of the stream that was recorded is the caller's.
 func (d *Driver) SynchronizeEvent(h driver.Event, timeout time.Duration) error {
 	f := &d.syncEvent
 	if timeout >= 0 {
@@ -106,9 +107,20 @@ func (d *Driver) SynchronizeEvent(h driver.Event, timeout time.Duration) error {
 		return err
 	}
 	if timeout < 0 {
-		return d.call(f, e.raw)
+		err = d.call(f, e.raw)
+	} else {
+		err = d.call(f, e.raw, milliseconds(timeout))
 	}
-	return d.call(f, e.raw, milliseconds(timeout))
+	if e.recorded == nil || err != nil && !isFault(code(err)) {
+		return err
+	}
+	d.deliver()
+	if l := &e.recorded.log; l.fault != nil {
+		first := l.fault
+		l.fault = nil
+		return first
+	}
+	return err
 }
 
 // ElapsedTime implements driver.Driver. The library measures in milliseconds, as a float: microseconds over an

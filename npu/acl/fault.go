@@ -51,7 +51,11 @@ func (d *Driver) noteCommand(s *stream, c *driver.Command) {
 	case driver.OpReplay:
 		e.graph = d.graphs[c.Graph]
 	}
-	l := &s.log
+	s.log.note(e)
+}
+
+// note adds a command.
+func (l *log) note(e entry) {
 	if len(l.entries) == maxEntries {
 		l.over.total += maxEntries / 2
 		l.failed -= maxEntries / 2
@@ -59,7 +63,7 @@ func (d *Driver) noteCommand(s *stream, c *driver.Command) {
 	}
 	l.entries = append(l.entries, e)
 	if l.fault != nil {
-		l.fault.Affect(c.Site)
+		l.fault.Affect(e.site)
 	}
 }
 
@@ -248,6 +252,9 @@ func (d *Driver) settled(s *stream, err error) error {
 	s.log.fault = nil
 	if fault != nil {
 		return fault
+	}
+	if err == nil && s.ctx.refusing {
+		return s.ctx.stopped
 	}
 	return err
 }

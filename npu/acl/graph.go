@@ -198,7 +198,7 @@ func (d *Driver) UpdateGraph(h driver.Graph, i int, words []uint64) error {
 			err = e
 		}
 		if err != nil {
-			return err
+			return fault(err)
 		}
 		g.wasUpdated = true
 		return d.call(&d.record, d.events[g.update].raw, s.raw)

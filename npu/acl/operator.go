@@ -183,12 +183,12 @@ func (o *operands) typeOf(i int) dtype.DType {
 	return typ
 }
 
-// refuse makes an error of what a kernel would refuse when it runs: with the same code and words.
+// refuse makes a refusal of what a kernel would refuse when it runs, with the same code and words.
 // The operand that comes first in the signature counts; i is its index, -1 what no operand is to blame for.
 func (o *operands) refuse(i int, format string, args ...any) {
 	if o.err == nil || i < o.refused {
 		o.refused = i
-		o.err = driver.Errorf(driver.CodeVectorException, o.k.operator.plan.name, "kernel %q: "+format, append([]any{o.k.name}, args...)...)
+		o.err = &refusal{driver.Errorf(driver.CodeVectorException, o.k.operator.plan.name, "kernel %q: "+format, append([]any{o.k.name}, args...)...)}
 	}
 }
 

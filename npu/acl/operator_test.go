@@ -6,17 +6,12 @@ import (
 	"bytes"
 	"errors"
 	"math/rand/v2"
-	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"unsafe"
 
-	"github.com/ebitengine/purego"
-
 	"npulua/npu/acl"
-	"npulua/npu/acl/standin"
 	"npulua/npu/internal/driver"
 	"npulua/npu/internal/dtype"
 	"npulua/npu/sim/kernel"
@@ -42,30 +37,21 @@ var operatorKernels = []string{
 type board struct {
 	*testing.T
 	*acl.Driver
-	dir    string
+	lib    *fake
 	stream driver.Stream
 }
 
 func openBoard(t *testing.T) *board {
 	t.Helper()
-	dir := standin.Build(t)
-	t.Setenv("ASCEND_HOME_PATH", home(t, dir))
-	runtime.LockOSThread()
-	t.Cleanup(runtime.UnlockOSThread)
-	d, err := acl.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	control(t, dir, "restart", 1)
-	b := &board{T: t, Driver: d, dir: dir}
-	b.must(d.Init())
-	b.must(d.SetDevice(0))
+	d, lib := opened(t)
+	b := &board{T: t, Driver: d, lib: lib}
+	var err error
 	b.stream, err = d.CreateStream(driver.StreamConfig{})
 	b.must(err)
 	t.Cleanup(func() {
 		b.must(d.ResetDevice(0, true))
 		b.must(d.Finalize())
-		if n := b.count("live:memory"); n != 0 {
+		if n := lib.get("live:memory"); n != 0 {
 			t.Errorf("%d B of device memory are left", n)
 		}
 	})
@@ -84,20 +70,6 @@ func (b *board) want(code driver.Code, text string, err error) {
 	if !errors.Is(err, code) || !strings.Contains(err.Error(), text) {
 		b.Errorf("got %v, want code %d and %q", err, int(code), text)
 	}
-}
-
-// count reads a counter of the stand-in.
-func (b *board) count(key string) int {
-	b.Helper()
-	h, err := purego.Dlopen(filepath.Join(b.dir, "libacl_rt.so"), purego.RTLD_NOW)
-	b.must(err)
-	var get func(key string) int64
-	purego.RegisterLibFunc(&get, h, "standin_get")
-	n := get(key)
-	if n < 0 {
-		b.Fatalf("the stand-in counts no %s", key)
-	}
-	return int(n)
 }
 
 func (b *board) load(name string, types ...dtype.DType) driver.Kernel {
@@ -250,7 +222,9 @@ func TestOperatorRefusals(t *testing.T) {
 		{"argmax", []uint64{p, 64, p, 64, 0}, "n is 0"},
 		{"layer_norm", []uint64{p, 64, p, 64, p, 64, p, 64, 4, 4, f32.Bits(-1)}, "eps is -1, want a finite number"},
 	} {
-		b.want(driver.CodeVectorException, c.want, b.launch(b.stream, b.load(c.kernel, f32), c.words...))
+		b.must(b.launch(b.stream, b.load(c.kernel, f32), c.words...))
+		b.want(driver.CodeVectorException, c.want, b.SynchronizeStream(b.stream, -1))
+		b.sync()
 	}
 	// Nothing to compute is no error; a product over nothing is zero.
 	b.must(b.launch(b.stream, b.load("relu", f32), p, 64, p, 64, 0))
@@ -273,38 +247,38 @@ func TestOperatorsLeaveNothing(t *testing.T) {
 	for _, name := range names {
 		kernels = append(kernels, b.load(name, f32))
 	}
-	objects := func() (n int) {
+	objects := func() (n int64) {
 		for _, kind := range []string{"tensors", "scalars", "lists", "executors"} {
-			n += b.count("live:" + kind)
+			n += b.lib.get("live:" + kind)
 		}
 		return n
 	}
-	before := b.count("live:memory")
+	before := b.lib.get("live:memory")
 	s, err := b.CreateStream(driver.StreamConfig{})
 	b.must(err)
-	allocations := b.count("calls:aclrtMalloc")
+	allocations := b.lib.get("calls:aclrtMalloc")
 	for range 300 {
 		for i := range kernels {
 			b.must(b.launch(s, kernels[i], words[i]...))
 		}
 	}
 	b.must(b.SynchronizeStream(s, -1))
-	if n := b.count("calls:aclrtMalloc") - allocations; n < 2 || n > 4 {
+	if n := b.lib.get("calls:aclrtMalloc") - allocations; n < 2 || n > 4 {
 		t.Errorf("%d allocations for workspaces of up to 4096 B", n)
 	}
 	if n := objects(); n != 0 {
 		t.Errorf("%d objects are left", n)
 	}
 	b.must(b.DestroyStream(s, false))
-	if n := b.count("live:memory"); n != before {
+	if n := b.lib.get("live:memory"); n != before {
 		t.Errorf("%d B of device memory, %d before", n, before)
 	}
-	control(t, b.dir, "fail:aclnnSoftmax", 361001)
+	b.lib.set("fail:aclnnSoftmax", 361001)
 	b.want(361001, "", b.launch(b.stream, kernels[0], words[0]...))
-	control(t, b.dir, "fail:aclnnSoftmax", 0)
-	control(t, b.dir, "fail:aclnnSoftmaxGetWorkspaceSize", 161002)
+	b.lib.set("fail:aclnnSoftmax", 0)
+	b.lib.set("fail:aclnnSoftmaxGetWorkspaceSize", 161002)
 	b.want(161002, "", b.launch(b.stream, kernels[0], words[0]...))
-	control(t, b.dir, "fail:aclnnSoftmaxGetWorkspaceSize", 0)
+	b.lib.set("fail:aclnnSoftmaxGetWorkspaceSize", 0)
 }
 
 // Operators that are recorded keep memory of their own, for replays beside other work of the stream, and get new
@@ -321,7 +295,7 @@ func TestOperatorsInGraphs(t *testing.T) {
 	}
 	x, z, y := b.put(floats(1, 2, 3, 4)), b.put(floats(5, 6, 7, 9)), b.put(floats(0, 0, 0, 0))
 	sum, double := b.load("reduce_sum", f32), b.load("vector_add", f32)
-	memory := b.count("live:memory")
+	memory := b.lib.get("live:memory")
 	b.must(b.BeginCapture(b.stream))
 	b.must(b.launch(b.stream, double, uint64(y), 16, uint64(x), 16, uint64(x), 16, 4))
 	b.must(b.launch(b.stream, sum, uint64(y), 16, uint64(y), 16, 4))
@@ -346,11 +320,11 @@ func TestOperatorsInGraphs(t *testing.T) {
 	replay(14)
 	b.want(driver.CodeVectorException, "out of range", b.UpdateGraph(g, 1, []uint64{uint64(y), 16, uint64(y), 16, 5}))
 	replay(14)
-	if n := b.count("live:memory"); n <= memory {
+	if n := b.lib.get("live:memory"); n <= memory {
 		t.Errorf("the recorded sum has no workspace: %d B, %d before", n, memory)
 	}
 	b.must(b.DestroyGraph(g))
-	if n := b.count("live:memory"); n != memory {
+	if n := b.lib.get("live:memory"); n != memory {
 		t.Errorf("%d B of device memory, %d before the graph", n, memory)
 	}
 }

@@ -73,9 +73,10 @@ func pointer(p uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointe
 // withCString calls fn with s as a C string, which is valid during the call.
 func withCString(s string, fn func(p uintptr) error) error {
 	b := append([]byte(s), 0)
-	err := fn(uintptr(unsafe.Pointer(&b[0])))
-	runtime.KeepAlive(b)
-	return err
+	var pin runtime.Pinner // the stack moves when it grows: b must not be there
+	pin.Pin(&b[0])
+	defer pin.Unpin()
+	return fn(uintptr(unsafe.Pointer(&b[0])))
 }
 
 // cells are where the library writes what it returns. They belong to the driver, so that no call allocates.

@@ -112,8 +112,10 @@ func (d *Driver) Utilization(id int) (driver.Utilization, error) {
 		cube, vector, aicpu, memory int32
 		extend                      uintptr // must be NULL
 	})
+	var pin runtime.Pinner // the stack moves when it grows: u must not be there
+	pin.Pin(u)
+	defer pin.Unpin()
 	err := d.call(&d.utilization, uintptr(int32(id)), uintptr(unsafe.Pointer(u)))
-	runtime.KeepAlive(u)
 	return driver.Utilization{Cores: float64(max(u.cube, u.vector, 0)) / 100}, err
 }
 

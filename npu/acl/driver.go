@@ -135,7 +135,9 @@ func code(err error) driver.Code {
 // Version is the version of the runtime's API: 1.17.0.
 func (d *Driver) Version() (major, minor, patch int, err error) {
 	var v [3]int32
+	var pin runtime.Pinner // the stack moves when it grows: v must not be there
+	pin.Pin(&v)
+	defer pin.Unpin()
 	err = d.call(&d.getVersion, uintptr(unsafe.Pointer(&v[0])), uintptr(unsafe.Pointer(&v[1])), uintptr(unsafe.Pointer(&v[2])))
-	runtime.KeepAlive(&v)
 	return int(v[0]), int(v[1]), int(v[2]), err
 }

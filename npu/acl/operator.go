@@ -104,17 +104,11 @@ func (d *Driver) runOperator(s *stream, w *workspaces, k *kernel, words []uint64
 	if o.err != nil || o.empty {
 		return o.err
 	}
-	plan := make([]uintptr, 0, len(o.args)+2)
-	plan = append(plan, o.args...)
-	result := new([2]uint64)
-	plan = append(plan, uintptr(unsafe.Pointer(&result[0])), uintptr(unsafe.Pointer(&result[1])))
-	err := d.plan(k.operator, &o, plan)
-	size, executor := result[0], uintptr(result[1])
-	runtime.KeepAlive(result)
-	runtime.KeepAlive(&o)
+	err := d.plan(k.operator, &o, append(o.args, d.out.at(0), d.out.at(1)))
 	if err != nil {
 		return err
 	}
+	size, executor := d.out[0], uintptr(d.out[1])
 	memory, err := d.workspace(w, size)
 	if err != nil {
 		return err

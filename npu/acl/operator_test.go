@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -87,6 +88,9 @@ func (b *board) put(data []byte) driver.Ptr {
 	b.Helper()
 	p, err := b.Malloc(int64(len(data)), 0)
 	b.must(err)
+	var pin runtime.Pinner // the stack moves when it grows
+	pin.Pin(&data[0])
+	defer pin.Unpin()
 	b.must(b.Memcpy(p, int64(len(data)), driver.Ptr(uintptr(unsafe.Pointer(&data[0]))), int64(len(data)), driver.HostToDevice))
 	return p
 }
@@ -94,6 +98,9 @@ func (b *board) put(data []byte) driver.Ptr {
 func (b *board) get(p driver.Ptr, size int) []byte {
 	b.Helper()
 	data := make([]byte, size)
+	var pin runtime.Pinner
+	pin.Pin(&data[0])
+	defer pin.Unpin()
 	b.must(b.Memcpy(driver.Ptr(uintptr(unsafe.Pointer(&data[0]))), int64(size), p, int64(size), driver.DeviceToHost))
 	return data
 }

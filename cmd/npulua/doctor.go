@@ -10,8 +10,8 @@ import (
 	"slices"
 	"time"
 
-	"npulua/npu/doctor"
 	"npulua/npu"
+	"npulua/npu/doctor"
 )
 
 // doctorCommand examines the installation. It succeeds where hardware can be used, or the simulator that was asked

@@ -104,6 +104,13 @@ var operatorRows = map[string]struct {
 		o.tensor(0, m, n)
 		o.integer(0) // products have the type of the operands
 	}},
+	"bias_add": {"out T* y, in T* x, in T* b, uint32 rows, uint32 cols", "Add", func(o *operands) {
+		rows, cols := o.size(3), o.size(4)
+		o.tensor(1, rows, cols)
+		o.tensor(2, cols)
+		o.scalar(1, o.typeOf(1))
+		o.tensor(0, rows, cols)
+	}},
 	"transpose": {"out T* y, in T* x, uint32 rows, uint32 cols", "Permute", func(o *operands) {
 		rows, cols := o.size(2), o.size(3)
 		o.tensor(1, rows, cols)

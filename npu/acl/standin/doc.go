@@ -58,8 +58,8 @@
 // signature (vector_add_float32, cast_float32_int8: to float32; without types: float32). Arguments are
 // words of 8 bytes in the order of the signature, and a pointer is one word, the device address. Results
 // are those of the simulator. An address that is no memory of that size in reach of the device is fault
-// 507035. Beside those there are copy (out T* y, in T* x, uint32 n), bias_add (out T* y, in T* x, in T* b,
-// uint32 rows, uint32 cols) and fault (int32 code), which fails with that code.
+// 507035. Beside those there are copy (out T* y, in T* x, uint32 n) and fault (int32 code), which fails with
+// that code.
 //
 // # Models
 //

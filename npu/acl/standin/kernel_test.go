@@ -16,6 +16,7 @@ import (
 var scalars = map[string][]float64{
 	"axpy":        {1.7, 1000},
 	"scale":       {-0.3, 1000},
+	"bias_add":    {7, 33},
 	"softmax":     {7, 33},
 	"layer_norm":  {5, 40, 1e-5},
 	"reduce_sum":  {10001},

@@ -48,6 +48,10 @@ var cases = []kernelCase{
 	{name: "matmul", scalars: products, tolerance: 20, want: matmulRef},
 	{name: "matmul_int8", scalars: products, want: matmulRef},
 	{name: "transpose", scalars: [][]float64{{0, 3}, {3, 0}, {1, 1}, {1, 17}, {17, 1}, {3, 255}, {257, 33}, {65, 64}}, want: transposeRef},
+	{name: "bias_add", scalars: [][]float64{{0, 5}, {5, 0}, {1, 1}, {3, 17}, {17, 257}, {2, 1001}},
+		want: func(in [][]float64, s []float64, _ dtype.DType) []float64 {
+			return mapped(in[1], func(i int, x float64) float64 { return x + in[2][i%int(s[1])] })
+		}},
 	{name: "conv2d", scalars: [][]float64{
 		{0, 2, 5, 5, 3, 3, 3, 1, 1}, {2, 0, 5, 5, 3, 3, 3, 1, 1}, {1, 1, 1, 1, 1, 1, 1, 1, 0}, {1, 1, 1, 1, 2, 3, 3, 1, 1},
 		{2, 3, 9, 7, 5, 3, 3, 1, 1}, {2, 3, 9, 7, 5, 3, 2, 2, 0}, {3, 2, 6, 5, 4, 1, 1, 3, 0}, {1, 17, 12, 31, 66, 3, 3, 1, 2},

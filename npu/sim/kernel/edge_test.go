@@ -109,6 +109,7 @@ func TestPlanRefuses(t *testing.T) {
 		{"matmul", []float64{huge, 1, huge}, tooLarge},
 		{"matmul_int8", []float64{1, huge, huge}, tooLarge},
 		{"transpose", []float64{huge, 257}, tooLarge},
+		{"bias_add", []float64{huge, huge}, tooLarge},
 		{"conv2d", []float64{1, 1, 3, 3, 1, 1, 1, 0, 0}, "stride is 0"},
 		{"conv2d", []float64{1, 1, 3, 3, 1, 0, 1, 1, 0}, "kernel_h is 0"},
 		{"conv2d", []float64{1, 1, 3, 3, 1, 1, 0, 1, 0}, "kernel_w is 0"},

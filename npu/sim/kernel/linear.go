@@ -27,6 +27,14 @@ var linear = []*Kernel{
 		Block:     transpose,
 	},
 	{
+		Name:      "bias_add",
+		Signature: "out T* y, in T* x, in T* b, uint32 rows, uint32 cols",
+		Types:     each(floats...),
+		Doc:       "y[r,c] = x[r,c] + b[c], row by row of x[rows,cols], computed in float32; y may be x itself.",
+		Plan:      planBiasAdd,
+		Block:     biasAdd,
+	},
+	{
 		Name: "conv2d",
 		Signature: "out T* y, in T* x, in T* w, in T* bias, uint32 batch, uint32 c_in, uint32 height, uint32 width, " +
 			"uint32 c_out, uint32 kernel_h, uint32 kernel_w, uint32 stride, uint32 pad",
@@ -98,6 +106,33 @@ func matrix[E accumulator](a *Arg, cols int64) reader[E] {
 		for i := i0; i < i1; i++ {
 			decode(a, i*cols+j0, 1, dst[(i-i0)*w:][:w])
 		}
+	}
+}
+
+func planBiasAdd(l *Launch) error {
+	rows, cols := l.Args[3].Int(), l.Args[4].Int()
+	n, err := volume(rows, cols)
+	if err != nil {
+		return err
+	}
+	l.plan(Vector, float64(n), n, n, cols)
+	return nil
+}
+
+func biasAdd(l *Launch, block int) {
+	rows, cols := l.Args[3].Int(), l.Args[4].Int()
+	first, last := Share(rows, block, l.Blocks)
+	if l.Elems[0] == 0 || first == last {
+		return
+	}
+	row, b := make([]float32, cols), make([]float32, cols)
+	decode(&l.Args[2], 0, 1, b)
+	for r := first; r < last; r++ {
+		decode(&l.Args[1], r*cols, 1, row)
+		for c := range row {
+			row[c] += b[c]
+		}
+		encode(&l.Args[0], r*cols, row)
 	}
 }
 

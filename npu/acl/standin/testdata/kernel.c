@@ -222,7 +222,7 @@ UNARY(cast, x)
 
 static void copy(struct launch *l) { memmove(l->mem[0], l->mem[1], (size_t)(l->n[0] * type_size(l->types[0]))); }
 
-// bias_add is for models: y[r,c] = x[r,c] + b[c].
+// bias_add: y[r,c] = x[r,c] + b[c].
 static int biased(struct launch *l) {
 	l->n[2] = word(l, 4);
 	int code = volume(&l->n[0], word(l, 3), word(l, 4));

@@ -18,7 +18,7 @@ var allowed = map[string][]string{
 	"npulua/luabind":                 {"npulua/luabind/lua51", "npulua/npu", "github.com/yuin/gopher-lua"},
 	"npulua/luabind/lua51":           {"github.com/yuin/gopher-lua", "github.com/yuin/gopher-lua/ast", "github.com/yuin/gopher-lua/parse", "golang.org/x/sys/unix"},
 	"npulua/npu":                     {"npulua/npu/internal/driver", "npulua/npu/internal/dtype", "npulua/npu/internal/executor", "npulua/npu/internal/hostfile", "npulua/npu/acl", "npulua/npu/null", "npulua/npu/sim", "npulua/npu/sim/kernel", "golang.org/x/sys/unix"},
-	"npulua/npu/sim":                 {"npulua/npu/internal/driver", "npulua/npu/internal/dtype", "npulua/npu/sim/kernel", "golang.org/x/sys/unix"},
+	"npulua/npu/sim":                 {"npulua/npu/internal/driver", "npulua/npu/internal/dtype", "npulua/npu/internal/hostfile", "npulua/npu/sim/kernel", "golang.org/x/sys/unix"},
 	"npulua/npu/sim/kernel":          {"npulua/npu/internal/dtype", "gonum.org/v1/gonum/blas", "gonum.org/v1/gonum/blas/gonum"},
 	"npulua/npu/null":                {"npulua/npu/internal/driver"},
 	"npulua/npu/internal/driver":     {"npulua/npu/internal/dtype"},

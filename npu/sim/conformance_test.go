@@ -32,6 +32,9 @@ func TestConformance(t *testing.T) {
 					}
 					return d
 				},
+				Model: func(name string) driver.ModelSource {
+					return driver.ModelSource{Path: "../../scripts/data/" + name + ".json"}
+				},
 				Skip:     skips[p.Name],
 				Parallel: true,
 			})

@@ -45,6 +45,7 @@ func (d *Driver) closeContext(c *context) {
 			delete(d.graphs, h)
 		}
 	}
+	d.dropModels(c)
 	delete(d.contexts, c.h)
 	c.dead = true
 }

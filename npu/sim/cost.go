@@ -87,7 +87,7 @@ func (p *Profile) launchTime(c kernel.Cost, blocks, total int) time.Duration {
 
 // submitCost is what queueing c costs the host.
 func submitCost(c *driver.Command) time.Duration {
-	if c.Op == driver.OpLaunch {
+	if c.Op == driver.OpLaunch || c.Op == driver.OpModel {
 		return costLaunch
 	}
 	return costSubmit

@@ -18,6 +18,8 @@ type graph struct {
 	running int       // replays queued or running
 	active  bool      // one of them runs
 	waiting []*stream // whose first command is a replay that waits for its end
+	name    string    // of the model that it stands for
+	turns   []uint64  // of runs of that model that are not over, in order of submission
 }
 
 // node is one recorded command.
@@ -30,6 +32,7 @@ type node struct {
 	wait  int // record that an OpWait is for; -1: none
 	// kernel is that of a launch: replays run it also where it was unloaded since.
 	kernel *loadedKernel
+	note   string // of an operator of a model: how its faults begin
 }
 
 // capture is the part that a stream has in a graph being recorded.
@@ -120,7 +123,7 @@ func (d *Driver) recordable(call string, s *stream, n *node) (spoils bool, err e
 		return false, nil
 	case driver.OpResetEvent:
 		return true, driver.Errorf(driver.CodeNotSupported, call, "%v cannot be recorded in a graph", c.Op)
-	case driver.OpReplay:
+	case driver.OpReplay, driver.OpModel:
 		return false, captured(call, s)
 	}
 	t := d.newTask()
@@ -288,7 +291,7 @@ type replay struct {
 // took part in the capture. Replays of one graph run one after the other, on whichever streams.
 func (d *Driver) startReplay(t *task) {
 	g := t.graph
-	if g.active {
+	if g.active || t.turn != 0 && t.turn != g.turns[0] {
 		t.s.blocked = true
 		g.waiting = append(g.waiting, t.s)
 		return
@@ -303,6 +306,9 @@ func (d *Driver) startReplay(t *task) {
 	}
 	lanes := make([]*stream, len(g.lanes))
 	for i, s := range g.lanes {
+		if s == nil { // of a model
+			s = t.s
+		}
 		lanes[i] = &stream{h: s.h, id: s.id, ctx: t.s.ctx, priority: s.priority}
 	}
 	defer func(current *context) { d.thread.ctx = current }(d.thread.ctx) // copies are planned in a context
@@ -315,7 +321,7 @@ func (d *Driver) startReplay(t *task) {
 		nt.cmd = n.cmd
 		nt.args = append(nt.args[:0], n.cmd.Args...)
 		nt.cmd.Args = nt.args
-		nt.s, nt.replay = s, r
+		nt.s, nt.replay, nt.note = s, r, n.note
 		switch n.cmd.Op {
 		case driver.OpRecord:
 			records[i] = &record{s: s}
@@ -338,13 +344,31 @@ func (d *Driver) startReplay(t *task) {
 	}
 }
 
-// ran notes that a replay of g has ended, and starts the one that waits for that.
-func (d *Driver) ran(g *graph) {
+// ran notes that a replay of g has ended, and starts the one that waits for that. turn is that of a run of a model,
+// else 0.
+func (d *Driver) ran(g *graph, turn uint64) {
 	g.running--
 	g.active = false
-	if len(g.waiting) > 0 {
-		s := g.waiting[0]
-		g.waiting = slices.Delete(g.waiting, 0, 1)
+	g.pass(turn)
+	d.startWaiting(g)
+}
+
+// pass takes a run of a model that is over, or was dropped, out of the order.
+func (g *graph) pass(turn uint64) {
+	if i := slices.Index(g.turns, turn); i >= 0 {
+		g.turns = slices.Delete(g.turns, i, i+1)
+	}
+}
+
+// startWaiting starts the replay of g whose turn it is, where it waits for that.
+func (d *Driver) startWaiting(g *graph) {
+	if g.active {
+		return
+	}
+	i := slices.IndexFunc(g.waiting, func(s *stream) bool { return s.head.turn == 0 || s.head.turn == g.turns[0] })
+	if i >= 0 {
+		s := g.waiting[i]
+		g.waiting = slices.Delete(g.waiting, i, i+1)
 		s.blocked = false
 		d.pump(s)
 	}

@@ -18,7 +18,7 @@ type past struct {
 // pastRing keeps apart what few commands have: most write 32 B here and no pointer.
 type pastRing struct {
 	commands [driver.MaxCommandsOver]pastCommand
-	names    [driver.MaxCommandsOver]string    // of launches
+	names    [driver.MaxCommandsOver]string    // of launches and runs
 	faults   [driver.MaxCommandsOver]pastFault // of failed commands
 }
 
@@ -51,7 +51,7 @@ func (p *past) at(i uint64) (info driver.CommandInfo, seq uint64) {
 	i %= driver.MaxCommandsOver
 	c := &p.ring.commands[i]
 	info = driver.CommandInfo{Op: c.op, Site: c.site, State: c.state, Start: c.start, End: c.end, Copy: c.path.kind()}
-	if c.op == driver.OpLaunch {
+	if c.op == driver.OpLaunch || c.op == driver.OpModel {
 		info.Name = p.ring.names[i]
 	}
 	if f := &p.ring.faults[i]; c.state == driver.CommandFailed {
@@ -64,9 +64,20 @@ func (p *past) at(i uint64) (info driver.CommandInfo, seq uint64) {
 func (s *stream) over(t *task, state driver.CommandState) {
 	r, i := s.past.add()
 	r.commands[i] = pastCommand{t.seq, t.start, t.end, t.cmd.Site, t.cmd.Op, state, t.path()}
-	if t.kernel != nil {
-		r.names[i] = t.kernel.name
+	if t.kernel != nil || t.cmd.Op == driver.OpModel {
+		r.names[i] = t.name()
 	}
+}
+
+// name is what a launch or a run launches or runs.
+func (t *task) name() string {
+	switch {
+	case t.kernel != nil:
+		return t.kernel.name
+	case t.cmd.Op == driver.OpModel:
+		return t.graph.name
+	}
+	return ""
 }
 
 // failed notes that t is, and why.
@@ -104,6 +115,9 @@ func (d *Driver) overAtOnce(s *stream, c *driver.Command, state driver.CommandSt
 	r.names[i], r.faults[i] = "", pastFault{code: code}
 	if k := d.kernels[c.Kernel]; k != nil {
 		r.names[i] = k.name
+	}
+	if m := d.models[c.Model]; m != nil {
+		r.names[i] = m.info.Name
 	}
 }
 
@@ -154,9 +168,7 @@ func (d *Driver) Progress(h driver.Stream) (driver.Progress, error) {
 // info describes a command in a queue.
 func (t *task) info() driver.CommandInfo {
 	c := driver.CommandInfo{Op: t.cmd.Op, Site: t.cmd.Site, Copy: t.path().kind()}
-	if t.kernel != nil {
-		c.Name = t.kernel.name
-	}
+	c.Name = t.name()
 	if t == t.s.head {
 		if c.Hold = t.hold(); c.Hold.Kind == driver.HoldNone && t.s.running {
 			c.State, c.Start = driver.CommandRunning, t.start

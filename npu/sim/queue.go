@@ -21,8 +21,10 @@ type task struct {
 	rec      *record  // of a record or wait
 	launch   *launch  // of a launch; kept when the task is used again
 	kernel   *loadedKernel
-	graph    *graph  // of a replay
+	graph    *graph  // of a replay, or a run of a model
 	nodes    []node  // of a replay: those of its graph when it was queued
+	turn     uint64  // of a run of a model
+	note     string  // how faults begin: that it is an operator of a model
 	replay   *replay // that the command is part of
 	fault    error   // found when the work was planned; raised when it is done
 
@@ -146,6 +148,8 @@ func (d *Driver) prepare(t *task, call string) (queue bool, err error) {
 		return true, nil
 	case driver.OpReplay:
 		return d.prepareReplay(t, call)
+	case driver.OpModel:
+		return d.prepareModel(t, call)
 	}
 	return false, driver.Errorf(driver.CodeNotSupported, call, "the simulator has no operation %v", c.Op)
 }
@@ -213,7 +217,7 @@ func (d *Driver) pump(s *stream) {
 			d.schedule(t, deviceEvent)
 		case driver.OpRecord, driver.OpResetEvent:
 			d.schedule(t, deviceEvent)
-		case driver.OpReplay:
+		case driver.OpReplay, driver.OpModel:
 			d.startReplay(t)
 		case driver.OpHostFunc:
 			d.schedule(t, hostFunction)
@@ -278,10 +282,10 @@ func (d *Driver) finishTask(t *task) {
 	if t.cmd.Op == driver.OpRecord {
 		d.complete(t.rec)
 	}
-	g := t.graph
+	g, turn := t.graph, t.turn
 	d.recycle(t)
 	if g != nil {
-		d.ran(g)
+		d.ran(g, turn)
 	}
 	d.pump(s)
 }
@@ -354,6 +358,9 @@ func (d *Driver) numbered(t *task, err error) *driver.Error {
 	if f.Fault == 0 {
 		d.faults++
 		f.Site, f.Op, f.Fault = t.cmd.Site, t.cmd.Op.String(), d.faults
+		if t.note != "" {
+			f.Op, f.Call, f.Detail = driver.OpModel.String(), driver.OpModel.Call(), t.note+f.Detail
+		}
 		if d.failed != nil {
 			s := t.s
 			if t.replay != nil {
@@ -382,6 +389,7 @@ func (d *Driver) dropQueued(s *stream) {
 			d.unblock(first)
 		}
 	}
+	var models []*graph
 	for t := first; t != nil; {
 		next := t.next
 		s.count--
@@ -390,6 +398,10 @@ func (d *Driver) dropQueued(s *stream) {
 		}
 		if t.graph != nil {
 			t.graph.running--
+			if t.turn != 0 {
+				t.graph.pass(t.turn)
+				models = append(models, t.graph)
+			}
 		}
 		if r := t.replay; r != nil {
 			r.t.cut = true
@@ -399,6 +411,9 @@ func (d *Driver) dropQueued(s *stream) {
 		}
 		d.recycle(t)
 		t = next
+	}
+	for _, g := range models {
+		d.startWaiting(g)
 	}
 }
 

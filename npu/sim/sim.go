@@ -22,7 +22,8 @@ type Config struct {
 }
 
 // Driver is one simulated process. It implements driver.Driver and the optional interfaces Clock,
-// Prober, Loader, Peers, Capturer, Watcher, Inspector, Threads, Stopper, Namer and Closer. Not safe for concurrent use.
+// Prober, Loader, Peers, Capturer, Modeler, Watcher, Inspector, Threads, Stopper, Namer and Closer. Not safe for
+// concurrent use.
 type Driver struct {
 	profile *Profile
 	devices []*device
@@ -49,6 +50,7 @@ type Driver struct {
 	pinned   space
 
 	graphs    map[driver.Graph]*graph
+	models    map[driver.Model]*model
 	capturing int // captures under way
 }
 
@@ -62,6 +64,7 @@ var (
 	_ driver.Loader    = (*Driver)(nil)
 	_ driver.Peers     = (*Driver)(nil)
 	_ driver.Capturer  = (*Driver)(nil)
+	_ driver.Modeler   = (*Driver)(nil)
 	_ driver.Inspector = (*Driver)(nil)
 	_ driver.Threads   = (*Driver)(nil)
 	_ driver.Stopper   = (*Driver)(nil)
@@ -87,6 +90,7 @@ func Open(cfg Config) (*Driver, error) {
 		events:   make(map[driver.Event]*event),
 		kernels:  make(map[driver.Kernel]*loadedKernel),
 		graphs:   make(map[driver.Graph]*graph),
+		models:   make(map[driver.Model]*model),
 	}
 	for i := 0; i < cfg.Devices; i++ {
 		d.devices = append(d.devices, newDevice(i, p))

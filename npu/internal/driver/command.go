@@ -16,9 +16,10 @@ const (
 	OpResetEvent    // Event
 	OpHostFunc      // Func
 	OpReplay        // Graph
+	OpModel         // Model, Args, Value: the batch, 0 where the sizes are fixed
 )
 
-var opNames = [...]string{"none", "copy", "fill", "launch", "record", "wait", "reset", "callback", "replay"}
+var opNames = [...]string{"none", "copy", "fill", "launch", "record", "wait", "reset", "callback", "replay", "run"}
 
 // String is the operation's name as scripts write it.
 func (o Op) String() string {
@@ -29,7 +30,7 @@ func (o Op) String() string {
 }
 
 var opCalls = [...]string{"", "aclrtMemcpyAsync", "aclrtMemsetAsync", "aclrtLaunchKernelWithConfig",
-	"aclrtRecordEvent", "aclrtStreamWaitEvent", "aclrtResetEvent", "aclrtLaunchHostFunc", "aclmdlRIExecuteAsync"}
+	"aclrtRecordEvent", "aclrtStreamWaitEvent", "aclrtResetEvent", "aclrtLaunchHostFunc", "aclmdlRIExecuteAsync", "aclmdlExecuteAsync"}
 
 // Call is the vendor's function for the operation.
 func (o Op) Call() string {
@@ -57,9 +58,11 @@ type Command struct {
 	Event  Event
 	Kernel Kernel
 	Graph  Graph
+	Model  Model
 	Blocks uint32 // block dim
 	// Args are the words of a launch in signature order: two for a pointer parameter (address,
-	// then length of the operand in bytes), one for a scalar (see dtype.Bits).
+	// then length of the operand in bytes), one for a scalar (see dtype.Bits). Of a run of a model
+	// they are two for each input, then for each output.
 	Args []uint64
 	// Func runs on the host when the stream reaches the command; later commands of the stream wait
 	// for it. Its error is a fault of the stream. It must not call the driver.

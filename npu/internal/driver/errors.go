@@ -22,11 +22,15 @@ const (
 	CodeInvalidFile       Code = 100003
 	CodeWriteFile         Code = 100004
 	CodeParseFile         Code = 100006
+	CodeModelInput        Code = 100017
+	CodeModelOutput       Code = 100018
+	CodeModelNotDynamic   Code = 100019
 	CodeRepeatFinalize    Code = 100037
 	CodeRtParamInvalid    Code = 107000
 	CodeInvalidDevice     Code = 107001
 	CodeContextNull       Code = 107002
 	CodeStreamContext     Code = 107003
+	CodeModelContext      Code = 107004
 	CodeEventNotComplete  Code = 107006
 	CodeInvalidHandle     Code = 107017
 	CodeOptionNotSet      Code = 107021
@@ -42,6 +46,10 @@ const (
 	CodeTaskAbort         Code = 107035
 	CodeGraphRunning      Code = 107037
 	CodeCaptureAsync      Code = 107041
+	CodeModelPath         Code = 145002
+	CodeModelID           Code = 145003
+	CodeModelData         Code = 145006
+	CodeBatchSize         Code = 145013
 	CodePeerFlags         Code = 200006
 	CodeNotSupported      Code = 207000
 	CodeMemoryAllocation  Code = 207001
@@ -55,6 +63,7 @@ const (
 	CodeStreamSyncTimeout Code = 507046
 	CodeCaptureInvalid    Code = 507903
 	CodeEventSyncTimeout  Code = 507047
+	CodeModelExecute      Code = 545000
 	CodeInternalError     Code = 500000
 )
 

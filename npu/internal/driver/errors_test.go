@@ -55,6 +55,15 @@ var codeNames = map[string]struct {
 	"CodeTaskAbort":         {CodeTaskAbort, "ACL_ERROR_RT_TASK_ABORT_STOP"},
 	"CodeGraphRunning":      {CodeGraphRunning, "ACL_ERROR_RT_MODEL_RUNNING"},
 	"CodeCaptureInvalid":    {CodeCaptureInvalid, "ACL_ERROR_RT_STREAM_CAPTURE_INVALIDATED"},
+	"CodeModelInput":        {CodeModelInput, "ACL_ERROR_MODEL_INPUT_NOT_MATCH"},
+	"CodeModelOutput":       {CodeModelOutput, "ACL_ERROR_MODEL_OUTPUT_NOT_MATCH"},
+	"CodeModelNotDynamic":   {CodeModelNotDynamic, "ACL_ERROR_MODEL_NOT_DYNAMIC"},
+	"CodeModelContext":      {CodeModelContext, "ACL_ERROR_RT_MODEL_CONTEXT"},
+	"CodeModelPath":         {CodeModelPath, "ACL_ERROR_GE_EXEC_MODEL_PATH_INVALID"},
+	"CodeModelID":           {CodeModelID, "ACL_ERROR_GE_EXEC_MODEL_ID_INVALID"},
+	"CodeModelData":         {CodeModelData, "ACL_ERROR_GE_EXEC_MODEL_DATA_SIZE_INVALID"},
+	"CodeBatchSize":         {CodeBatchSize, "ACL_ERROR_GE_DYNAMIC_BATCH_SIZE_INVALID"},
+	"CodeModelExecute":      {CodeModelExecute, "ACL_ERROR_GE_INTERNAL_ERROR"},
 	"CodeInternalError":     {CodeInternalError, "ACL_ERROR_INTERNAL_ERROR"},
 }
 

@@ -30,6 +30,9 @@ type Harness struct {
 	// Kernel says where "spin" ("float64 seconds") and "vector_add" ("out T* y, in T* a, in T* b,
 	// uint32 n", with T bound to types) come from. Nil: the driver's own of that name.
 	Kernel func(name string, types []dtype.DType) driver.KernelSource
+	// Model says where the example models "mlp" (2 rows of 3 numbers) and "mlp_batch" (1, 2 or 4 rows)
+	// are, in the format of the backend. Nil: its models are not tested.
+	Model func(name string) driver.ModelSource
 	// Skip names cases that the backend cannot pass, and why.
 	Skip map[string]string
 	// Hardware says that the device is a real one, for which there may be no kernel of a name: cases that need it are
@@ -55,6 +58,7 @@ const (
 	capturer
 	watcher
 	inspector
+	modeler
 )
 
 // testCase is one row of the table.
@@ -68,7 +72,7 @@ type testCase struct {
 func cases() []testCase {
 	return slices.Concat(initCases(), deviceCases(), contextCases(), streamCases(), memoryCases(),
 		eventCases(), launchCases(), callbackCases(), peerCases(), optionCases(), failureCases(),
-		clockCases(), graphCases(), exceptionCases(), inspectCases())
+		clockCases(), graphCases(), exceptionCases(), inspectCases(), modelCases())
 }
 
 // Run runs every case against a driver of its own.

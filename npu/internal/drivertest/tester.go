@@ -30,6 +30,7 @@ type tester struct {
 	graphs  driver.Capturer
 	watcher driver.Watcher
 	inspect driver.Inspector
+	models  driver.Modeler
 
 	harness Harness
 	kernels map[kernelKey]driver.Kernel
@@ -64,6 +65,7 @@ func open(t *testing.T, h Harness, needs need) *tester {
 	tt.graphs, _ = d.(driver.Capturer)
 	tt.watcher, _ = d.(driver.Watcher)
 	tt.inspect, _ = d.(driver.Inspector)
+	tt.models, _ = d.(driver.Modeler)
 	for _, n := range []struct {
 		bit  need
 		has  bool
@@ -78,6 +80,7 @@ func open(t *testing.T, h Harness, needs need) *tester {
 		{capturer, tt.graphs != nil, "driver.Capturer"},
 		{watcher, tt.watcher != nil, "driver.Watcher"},
 		{inspector, tt.inspect != nil && !h.Together, "driver.Inspector for each command"},
+		{modeler, tt.models != nil && h.Model != nil, "driver.Modeler"},
 	} {
 		if needs&n.bit != 0 && !n.has {
 			t.Skipf("needs %s", n.what)

@@ -31,17 +31,28 @@ type api struct {
 	onException, excTask, excStream, excDevice, excCode               function
 
 	captureBegin, captureEnd, groupBegin, groupEnd, updateBegin, updateEnd, replay, destroyGraph function
+
+	model modelAPI
 }
 
-// functions lists the fields with the names that they have in the library.
-func (a *api) functions() []struct {
+// modelAPI are the functions for models. They are in a library of their own, which the rest can do without.
+type modelAPI struct {
+	querySize, load, unload, run, setBatch                                        function
+	createDesc, destroyDesc, describe, inputs, outputs, batches                   function
+	inputName, inputType, inputDims, inputSize                                    function
+	outputName, outputType, outputDims, outputSize                                function
+	createDataset, destroyDataset, add, createBuffer, destroyBuffer, changeBuffer function
+}
+
+// binding is a field with the name that it has in the library.
+type binding struct {
 	f    *function
 	name string
-} {
-	return []struct {
-		f    *function
-		name string
-	}{
+}
+
+// functions lists the fields, but for those of modelAPI.
+func (a *api) functions() []binding {
+	return []binding{
 		{&a.init, "aclInit"}, {&a.finalize, "aclFinalize"}, {&a.recentErrMsg, "aclGetRecentErrMsg"}, {&a.getVersion, "aclrtGetVersion"},
 		{&a.getRunMode, "aclrtGetRunMode"}, {&a.getSocName, "aclrtGetSocName"}, {&a.versionStr, "aclsysGetVersionStr"},
 
@@ -82,14 +93,31 @@ func (a *api) functions() []struct {
 	}
 }
 
+func (a *modelAPI) functions() []binding {
+	return []binding{
+		{&a.querySize, "aclmdlQuerySize"}, {&a.load, "aclmdlLoadFromFileWithMem"}, {&a.unload, "aclmdlUnload"},
+		{&a.run, "aclmdlExecuteAsync"}, {&a.setBatch, "aclmdlSetDynamicBatchSize"}, {&a.createDesc, "aclmdlCreateDesc"},
+		{&a.destroyDesc, "aclmdlDestroyDesc"}, {&a.describe, "aclmdlGetDesc"}, {&a.inputs, "aclmdlGetNumInputs"},
+		{&a.outputs, "aclmdlGetNumOutputs"}, {&a.batches, "aclmdlGetDynamicBatch"},
+		{&a.inputName, "aclmdlGetInputNameByIndex"}, {&a.inputType, "aclmdlGetInputDataType"}, {&a.inputDims, "aclmdlGetInputDims"},
+		{&a.inputSize, "aclmdlGetInputSizeByIndex"}, {&a.outputName, "aclmdlGetOutputNameByIndex"},
+		{&a.outputType, "aclmdlGetOutputDataType"}, {&a.outputDims, "aclmdlGetOutputDims"}, {&a.outputSize, "aclmdlGetOutputSizeByIndex"},
+		{&a.createDataset, "aclmdlCreateDataset"}, {&a.destroyDataset, "aclmdlDestroyDataset"}, {&a.add, "aclmdlAddDatasetBuffer"},
+		{&a.createBuffer, "aclCreateDataBuffer"}, {&a.destroyBuffer, "aclDestroyDataBuffer"}, {&a.changeBuffer, "aclUpdateDataBuffer"},
+	}
+}
+
 // bind looks every function up, and returns the names of those that every release should have and this library
-// has not.
+// has not; models are left out of that.
 func (a *api) bind(lookup func(name string) uintptr) (missing []string) {
 	for _, x := range a.functions() {
 		x.f.name, x.f.address = x.name, lookup(x.name)
 		if since, _ := driver.Since(x.name); since == "" && x.f.address == 0 {
 			missing = append(missing, x.name)
 		}
+	}
+	for _, x := range a.model.functions() {
+		x.f.name, x.f.address = x.name, lookup(x.name)
 	}
 	return missing
 }

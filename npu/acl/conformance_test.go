@@ -4,6 +4,7 @@ package acl_test
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 
 	"npulua/npu/acl"
@@ -26,6 +27,12 @@ func TestConformance(t *testing.T) {
 		lib = open(t)
 		kernels = binary(t, "spin", "vector_add_float32", "vector_add_float16")
 	}
+	model := func(name string) driver.ModelSource {
+		return driver.ModelSource{Path: filepath.Join("standin", "testdata", name+".om")}
+	}
+	if hardware {
+		model = nil // those are for the stand-in
+	}
 	drivertest.Run(t, drivertest.Harness{
 		Open: func(t *testing.T) driver.Driver {
 			d, err := acl.Open()
@@ -47,6 +54,7 @@ func TestConformance(t *testing.T) {
 			}
 			return driver.KernelSource{Name: name, Signature: sig, Types: types, Binary: kernels}
 		},
+		Model:    model,
 		Hardware: hardware,
 		Together: true,
 	})

@@ -46,7 +46,7 @@ func (d *Driver) DestroyContext(h driver.Context) error {
 	case c.isDefault:
 		return driver.Errorf(driver.CodeContextNull, d.destroyContext.name, "a default context goes with its device: ResetDevice")
 	}
-	d.abandon(c)
+	d.abandon(c, false)
 	err := d.call(&d.destroyContext, c.raw)
 	d.forget(c)
 	d.dropMemory(c.device)
@@ -54,7 +54,8 @@ func (d *Driver) DestroyContext(h driver.Context) error {
 }
 
 // abandon destroys what must go before c: its events, and what is loaded in it.
-func (d *Driver) abandon(c *ctx) {
+func (d *Driver) abandon(c *ctx, force bool) {
+	d.abandonModels(c, force)
 	for _, e := range d.events {
 		if e.ctx == c && !e.gone {
 			d.destroyRaw(e)

@@ -63,7 +63,7 @@ func (d *Driver) ResetDevice(id int, force bool) error {
 	}
 	last := dev.count == 1 || force
 	if last {
-		d.abandon(dev.main)
+		d.abandon(dev.main, force)
 	}
 	f := &d.resetDevice
 	if force {

@@ -24,6 +24,7 @@ type Driver struct {
 	events   map[driver.Event]*event
 	kernels  map[driver.Kernel]*kernel
 	graphs   map[driver.Graph]*graph
+	models   map[driver.Model]*model
 	memory   allocations
 	current  *ctx // nil: none
 
@@ -40,6 +41,7 @@ var (
 	_ driver.Prober    = (*Driver)(nil)
 	_ driver.Loader    = (*Driver)(nil)
 	_ driver.Capturer  = (*Driver)(nil)
+	_ driver.Modeler   = (*Driver)(nil)
 	_ driver.Peers     = (*Driver)(nil)
 	_ driver.Watcher   = (*Driver)(nil)
 	_ driver.Inspector = (*Driver)(nil)
@@ -52,6 +54,7 @@ func Open() (*Driver, error) {
 	d := &Driver{
 		contexts: make(map[driver.Context]*ctx), devices: make(map[int]*device), streams: make(map[driver.Stream]*stream),
 		events: make(map[driver.Event]*event), kernels: make(map[driver.Kernel]*kernel), graphs: make(map[driver.Graph]*graph),
+		models: make(map[driver.Model]*model),
 	}
 	err := guardSignals(func() (err error) {
 		d.lib, err = load()

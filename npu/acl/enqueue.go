@@ -32,6 +32,8 @@ func (d *Driver) Enqueue(c *driver.Command) error {
 		err = d.queueHostFunc(s, c)
 	case driver.OpReplay:
 		err = d.queueReplay(s, c)
+	case driver.OpModel:
+		err = d.queueModel(s, c)
 	default:
 		err = driver.Errorf(driver.CodeNotSupported, f.name, "there is no operation %v", c.Op)
 	}
@@ -72,6 +74,8 @@ func (d *Driver) callOf(op driver.Op) *function {
 		return &d.hostFunc
 	case driver.OpReplay:
 		return &d.replay
+	case driver.OpModel:
+		return &d.model.run
 	}
 	return &function{name: op.Call()}
 }

@@ -31,6 +31,7 @@ type entry struct {
 	way    driver.CopyKind // of a copy
 	kernel *kernel         // of a launch
 	graph  *graph          // of a replay
+	model  *model          // of a run
 }
 
 // maxEntries bounds a log that nobody waits for: the older half is dropped then.
@@ -50,6 +51,9 @@ func (d *Driver) noteCommand(s *stream, c *driver.Command) {
 		}
 	case driver.OpReplay:
 		e.graph = d.graphs[c.Graph]
+	case driver.OpModel:
+		e.model = d.models[c.Model]
+		e.task = e.model.task
 	}
 	s.log.note(e)
 }
@@ -148,7 +152,7 @@ func (d *Driver) find(e exception) (*stream, int) {
 		if uint32(s.id) == e.stream32 && uint32(s.ctx.device) == e.device {
 			at := s.log.indexOf(func(x entry) bool { return x.task == e.task && x.task != 0 })
 			if at < 0 && d.lastTask.address != 0 { // no launch, whose numbers are known
-				at = s.log.suspect(driver.OpReplay)
+				at = s.log.suspect(driver.OpReplay, driver.OpModel)
 			}
 			if at < 0 && d.lastTask.address != 0 {
 				at = s.log.suspect(driver.OpCopy, driver.OpFill)
@@ -180,7 +184,7 @@ func (l *log) indexOf(is func(entry) bool) int {
 func (d *Driver) fail(s *stream, at int, f *driver.Error) {
 	l := &s.log
 	if at < 0 {
-		at = l.suspect(driver.OpLaunch, driver.OpReplay)
+		at = l.suspect(driver.OpLaunch, driver.OpReplay, driver.OpModel)
 	}
 	if at >= 0 {
 		e := l.entries[at]

@@ -27,6 +27,9 @@ func (e entry) info(state driver.CommandState) driver.CommandInfo {
 	if e.kernel != nil {
 		c.Name = e.kernel.name
 	}
+	if e.model != nil {
+		c.Name = e.model.info.Name
+	}
 	return c
 }
 

@@ -29,7 +29,7 @@ func open(t testing.TB) *fake {
 		t.Fatal(err)
 	}
 	t.Setenv("ASCEND_HOME_PATH", home)
-	h, err := purego.Dlopen(filepath.Join(f.dir, "libacl_rt.so"), purego.RTLD_NOW|purego.RTLD_GLOBAL)
+	h, err := purego.Dlopen(filepath.Join(f.dir, "libascendcl.so"), purego.RTLD_NOW|purego.RTLD_GLOBAL) // and what it depends on
 	if err != nil {
 		t.Fatal(err)
 	}

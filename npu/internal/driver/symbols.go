@@ -41,6 +41,14 @@ var Symbols = []Symbol{
 	{"aclmdlRICaptureBegin", "8.2"}, {"aclmdlRICaptureEnd", "8.2"}, {"aclmdlRICaptureTaskGrpBegin", "8.2"},
 	{"aclmdlRICaptureTaskGrpEnd", "8.2"}, {"aclmdlRICaptureTaskUpdateBegin", "8.2"}, {"aclmdlRICaptureTaskUpdateEnd", "8.2"},
 	{"aclmdlRIExecuteAsync", "8.2"}, {"aclmdlRIDestroy", "8.2"},
+
+	{"aclmdlQuerySize", ""}, {"aclmdlLoadFromFileWithMem", ""}, {"aclmdlUnload", ""}, {"aclmdlExecuteAsync", ""},
+	{"aclmdlSetDynamicBatchSize", ""}, {"aclmdlCreateDesc", ""}, {"aclmdlDestroyDesc", ""}, {"aclmdlGetDesc", ""},
+	{"aclmdlGetNumInputs", ""}, {"aclmdlGetNumOutputs", ""}, {"aclmdlGetDynamicBatch", ""},
+	{"aclmdlGetInputNameByIndex", ""}, {"aclmdlGetInputDataType", ""}, {"aclmdlGetInputDims", ""}, {"aclmdlGetInputSizeByIndex", ""},
+	{"aclmdlGetOutputNameByIndex", ""}, {"aclmdlGetOutputDataType", ""}, {"aclmdlGetOutputDims", ""}, {"aclmdlGetOutputSizeByIndex", ""},
+	{"aclmdlCreateDataset", ""}, {"aclmdlDestroyDataset", ""}, {"aclmdlAddDatasetBuffer", ""},
+	{"aclCreateDataBuffer", ""}, {"aclDestroyDataBuffer", ""}, {"aclUpdateDataBuffer", ""},
 }
 
 // Since is the release of a symbol in Symbols; ok is false for another name.

@@ -391,6 +391,17 @@ API aclError aclDestroyDataBuffer(const void *p) {
 	return code;
 }
 
+API aclError aclUpdateDataBuffer(void *p, void *data, size_t size) {
+	ENTER(aclUpdateDataBuffer, ANY);
+	int code = object(p, NN_BUFFER, "data buffer");
+	if (code)
+		return code;
+	struct buffer *b = p;
+	b->data = data;
+	b->size = size;
+	return OK;
+}
+
 API void *aclGetDataBufferAddr(const void *p) {
 	ENTER_VALUE(aclGetDataBufferAddr, ANY, NULL);
 	return object(p, NN_BUFFER, "data buffer") ? NULL : ((const struct buffer *)p)->data;

@@ -39,6 +39,8 @@ func typeName(v lua.LValue) string {
 			return "a kernel"
 		case *npu.Graph:
 			return "a graph"
+		case *npu.Model:
+			return "a model"
 		case *task:
 			return "a task"
 		case *npu.Channel:

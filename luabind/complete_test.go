@@ -189,13 +189,15 @@ func TestShapes(t *testing.T) {
 	if got := s.eval(`dev = npu.device(0) s = dev.context:create_stream()
 		x, y = dev.context:alloc("float32", 1), dev.context:alloc("float32", 1)
 		g = s:capture(function() s:launch(npu.kernel "relu", 1, y, x, 1) end)
+		m = npu.model("../scripts/data/mlp.json")
 		function run(n) s:launch(npu.kernel "relu", 1, y, x, n) end run(1) pcall(s.synchronize, s)
 		run(9) pcall(s.synchronize, s) 
 		s2 = dev.context:create_stream() s2:launch(npu.kernel "spin", 1, 1) s:wait(s2:record()) run(1)
 		function keys(t, all) for k in pairs(t) do if type(k) == "number" then keys(t[k], all) else all[k] = true end end return all end
 		function names(t) local list = {} for k in pairs(keys(t, {})) do list[#list + 1] = k end table.sort(list) return table.concat(list, " ") end
 		made = {["npu.devices"] = npu.devices(), ["npu.kernels"] = npu.kernels(), ["npu.stats"] = npu.stats(), ["device.info"] = dev.info,
-			["device:memory"] = dev:memory(), ["device:utilization"] = dev:utilization(), ["stream:commands"] = s:commands(), ["graph:nodes"] = g:nodes()}`); got != "" {
+			["device:memory"] = dev:memory(), ["device:utilization"] = dev:utilization(), ["stream:commands"] = s:commands(), ["graph:nodes"] = g:nodes(),
+			["model.inputs"] = m.inputs, ["model.outputs"] = m.outputs}`); got != "" {
 		t.Fatal(got)
 	}
 	for row, shape := range shapes {

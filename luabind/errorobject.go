@@ -81,6 +81,7 @@ var vendorCalls = map[string]string{
 	"wait": "aclrtStreamWaitEvent", "callback": "aclrtLaunchHostFunc", "synchronize": "aclrtSynchronizeStreamWithTimeout", "query": "aclrtStreamQuery",
 	"capture": "aclmdlRICaptureBegin", "replay": "aclmdlRIExecuteAsync", "update": "aclmdlRICaptureTaskUpdateBegin",
 	"elapsed": "aclrtEventElapsedTime", "upload": "aclrtMemcpy", "download": "aclrtMemcpy", "kernel": "aclrtBinaryGetFunction",
+	"model": "aclmdlLoadFromFileWithMem", "run": "aclmdlExecuteAsync",
 }
 
 // errorMark is in the metatable of error objects alone.

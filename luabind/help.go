@@ -35,7 +35,7 @@ func (cl *class[T]) help() classHelp {
 
 // helpClasses is every class in the order of the manual.
 func helpClasses() []classHelp {
-	return []classHelp{moduleHelp(), opsHelp(), deviceClass.help(), contextClass.help(), streamClass.help(), eventClass.help(), bufferClass.help(), kernelClass.help(), graphClass.help(), taskClass.help(), channelClass.help(), workerClass.help()}
+	return []classHelp{moduleHelp(), opsHelp(), deviceClass.help(), contextClass.help(), streamClass.help(), eventClass.help(), bufferClass.help(), kernelClass.help(), graphClass.help(), modelClass.help(), taskClass.help(), channelClass.help(), workerClass.help()}
 }
 
 func moduleHelp() classHelp {

@@ -84,6 +84,7 @@ type Interp struct {
 	buffers   *binding[*npu.Buffer]
 	kernels   *binding[*npu.Kernel]
 	graphs    *binding[*npu.Graph]
+	models    *binding[*npu.Model]
 	tasks     *binding[*task]
 	channels  *binding[*npu.Channel]
 	args      []npu.Arg // scratch of launches
@@ -150,6 +151,7 @@ func (in *Interp) openMachine() {
 	in.buffers = register(in, bufferClass)
 	in.kernels = register(in, kernelClass)
 	in.graphs = register(in, graphClass)
+	in.models = register(in, modelClass)
 	in.tasks = register(in, taskClass)
 	in.channels = register(in, channelClass)
 	in.workerType = register(in, workerClass)

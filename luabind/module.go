@@ -41,6 +41,7 @@ var coreFunctions = []function{
 		{"binary", "kernel file for hardware", aFile},
 		{"sim", "function(block, ...) for the simulator", anything},
 	}, moduleKernel},
+	{"model", doc{"(path)", "model", "Loads an offline model into the current context. On hardware the file is one that the vendor's tool `atc` makes (.om), on the simulator a JSON file that lists kernels (docs/simulator.md); `sample:mlp.json` and `sample:mlp_batch.json` come with npulua. Its work and weight memory is device memory until it is closed.", "107002 without a current context; 145002 for a file that cannot be read; 145006 for one that is no model; 207001 where there is too little memory; 207000 for shapes that vary other than by a batch", `local m = npu.model("sample:mlp.json")`}, nil, moduleModel},
 	{"kernels", doc{"()", "table", "The built-in kernels: a table with `name`, `signature`, `doc` and `types` for each.", "", `for _, k in ipairs(npu.kernels()) do print(k.name, k.signature) end`}, nil, moduleKernels},
 	{"elapsed", doc{"(start, stop)", "number", "Seconds on the device between the records of two events, both done and both made with timing. Negative where stop came first.", "207000 without timing; 507000 for one never recorded; 107006 for one still pending", `print(npu.elapsed(e1, e2))`}, nil, moduleElapsed},
 	{"scope", doc{"(fn, ...)", "results of fn", "Calls `fn(...)` and closes, newest first, what was made inside and not kept, also after an error.", "an error of fn, unchanged; else the first error of closing", `npu.scope(function() local x = ctx:alloc("float32", 8) end)`}, nil, moduleScope},
@@ -212,15 +213,19 @@ func loadFile(c *call, load func(file npu.File, pinned bool) (*npu.Buffer, error
 	if err != nil {
 		return err
 	}
-	file := npu.File{Name: path}
-	if name, ok := strings.CutPrefix(path, "sample:"); ok && c.in.opts.Samples != nil {
-		file = npu.File{Name: name, FS: c.in.opts.Samples}
-	}
-	b, err := load(file, pinned)
+	b, err := load(c.in.file(path), pinned)
 	if err == nil {
 		c.push(c.in.buffer(b))
 	}
 	return err
+}
+
+// file is the file that a script means by path: one of its own, or a sample.
+func (in *Interp) file(path string) npu.File {
+	if name, ok := strings.CutPrefix(path, "sample:"); ok && in.opts.Samples != nil {
+		return npu.File{Name: name, FS: in.opts.Samples}
+	}
+	return npu.File{Name: path}
 }
 
 func moduleElapsed(c *call) error {
@@ -243,7 +248,7 @@ func moduleKeep(c *call) error {
 	v := c.arg(1)
 	ud, _ := v.(*lua.LUserData)
 	if ud == nil || !c.t.Keep(ud.Value) {
-		return c.wrongType(1, "x", "a context, stream, event, buffer or graph")
+		return c.wrongType(1, "x", "a context, stream, event, buffer, graph or model")
 	}
 	c.push(v)
 	return nil

@@ -15,6 +15,8 @@ type shape struct {
 
 var deviceKeys = []string{"name", "family", "cube_cores", "vector_cores", "memory", "max_streams", "max_events", "queue_depth", "simulated"}
 
+var tensorKeys = []string{"name", "dtype", "shape", "count", "bytes"}
+
 // shapes is by the row of the function or field.
 var shapes = map[string]*shape{
 	"npu.devices":        {true, append([]string{"id"}, deviceKeys...)},
@@ -25,6 +27,8 @@ var shapes = map[string]*shape{
 	"device:utilization": {false, []string{"cores", "copies", "memory"}},
 	"stream:commands":    {true, []string{"op", "state", "where", "name", "code", "waits_for"}},
 	"graph:nodes":        {true, []string{"op", "name", "stream", "where", "after"}},
+	"model.inputs":       {true, tensorKeys},
+	"model.outputs":      {true, tensorKeys},
 }
 
 // libraryResults says which functions of Lua's library return a file or a string.

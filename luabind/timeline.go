@@ -54,6 +54,7 @@ var marks = []struct {
 	{"launch", "", mark{'K', "kernel"}},
 	{"callback", "", mark{'C', "callback"}},
 	{"replay", "", mark{'G', "graph"}},
+	{"run", "", mark{'M', "model"}},
 }
 
 // Marks that kinds of commands do not have; earlier stands at the left edge.

@@ -34,6 +34,12 @@ const (
 	ErrEventNotComplete = driver.CodeEventNotComplete // elapsed time of an event still pending
 	ErrNotSupported     = driver.CodeNotSupported     // the backend cannot do it
 	ErrMemoryAllocation = driver.CodeMemoryAllocation // out of device memory
+	ErrModelPath        = driver.CodeModelPath        // a model's file missing or not readable
+	ErrModelData        = driver.CodeModelData        // a file that is no model
+	ErrModelContext     = driver.CodeModelContext     // a stream of another context than the model's
+	ErrModelInput       = driver.CodeModelInput       // inputs that do not fit the model
+	ErrModelOutput      = driver.CodeModelOutput      // outputs that do not fit it
+	ErrBatchSize        = driver.CodeBatchSize        // a batch that is none of the model's
 	ErrStreamTimeout    = driver.CodeStreamSyncTimeout
 	ErrEventTimeout     = driver.CodeEventSyncTimeout
 	ErrTaskAbort        = driver.CodeTaskAbort // the task was cancelled

@@ -90,6 +90,8 @@ func (t *Thread) Keep(x any) bool {
 		t.keep(h.root.res)
 	case *Graph:
 		t.keep(h.res)
+	case *Model:
+		t.keep(h.res)
 	default:
 		return false
 	}

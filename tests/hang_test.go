@@ -37,6 +37,8 @@ func TestHungLibrary(t *testing.T) {
 		{"the end of the script", "", "npulua: interrupted", nil, syscall.SIGINT, 130},
 		{"a long end", "", "npulua: the script is over and waits for its queued work", []string{"--timeout=3"}, 0, 124},
 		{"os.exit", "os.exit(4)", "npulua: interrupted", nil, syscall.SIGINT, 130},
+		{"close of a model", `m = npu.model("../npu/acl/standin/testdata/mlp.om") for i = 1, 40 do m:run(s, s.context:alloc("float32", 6), s.context:alloc("float32", 4)) end m:close()`,
+			"npulua: interrupted\n  main waits for stream(1, context 0, device 0)", nil, syscall.SIGINT, 130},
 		{"timeout of a wait", "print(pcall(s.synchronize, s, 0.05)) s:synchronize()", "507046 ACL_ERROR_RT_STREAM_SYNC_TIMEOUT", []string{"--timeout=0.3"}, 0, 124},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -31,3 +31,16 @@ func TestScriptsModel(t *testing.T) {
 		}
 	}
 }
+
+// TestScriptsNoModels has a library without what models need: the rest works, and the error says what is missing.
+func TestScriptsNoModels(t *testing.T) {
+	libraries := standin.Build(t, standin.Options{Without: []string{"aclmdlLoadFromFileWithMem"}})
+	cmd := exec.Command(binary, "--backend=acl", "-e", `local x = npu.device(0).context:alloc("float32", 1)
+		local ok, e = pcall(npu.model, "x.om") print(x.count, e.code, e.message)`)
+	cmd.Env = append(cmd.Environ(), "LD_LIBRARY_PATH="+libraries)
+	out, err := cmd.CombinedOutput()
+	want := "1\t207000\tthe installed CANN has no aclmdlLoadFromFileWithMem\n"
+	if err != nil || string(out) != want {
+		t.Errorf("%v\n%s\nwant %s", err, out, want)
+	}
+}

@@ -20,8 +20,9 @@ type modelRun struct {
 	stream          *stream // that it was queued on last
 }
 
-// maxModelRuns bounds the runs of a model that are queued: more wait until there is room.
-const maxModelRuns = 16
+// maxModelRuns bounds the runs of a model that are queued: more wait until there is room, and all that the executor
+// does with them. Each has an event, of which some parts have no more than 1023.
+const maxModelRuns = 256
 
 // queueModel queues a run. Runs of one model share its work memory, so that one on another stream waits for the one
 // before it.

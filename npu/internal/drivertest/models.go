@@ -115,7 +115,7 @@ func modelCases() []testCase {
 			m, _ := t.model("mlp")
 			s, x, y := t.stream(), t.malloc(24), t.filled(16, 0)
 			t.put(x, inputRows(2, 7))
-			for range 100 {
+			for range 600 {
 				t.run(s, m, 0, operand{x, 24}, operand{y, 16})
 			}
 			t.sync(s)

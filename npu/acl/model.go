@@ -177,11 +177,13 @@ func varies(what string) error {
 // readBatches reads struct aclmdlBatch: a count, then 128 places.
 func (d *Driver) readBatches(m *model, desc uintptr) error {
 	batches := new([1 + 128]uint64)
+	var pin runtime.Pinner // the stack moves when it grows: batches must not be there
+	pin.Pin(batches)
+	defer pin.Unpin()
 	err := d.call(&d.model.batches, desc, uintptr(unsafe.Pointer(&batches[0])))
 	for _, b := range batches[1 : 1+min(batches[0], 128)] {
 		m.info.Batches = append(m.info.Batches, int64(b))
 	}
-	runtime.KeepAlive(batches)
 	slices.Sort(m.info.Batches)
 	return err
 }
@@ -201,6 +203,9 @@ func (d *Driver) tensor(m *model, desc uintptr, i int, name, typ, dims, size *fu
 		return t, driver.Errorf(driver.CodeNotSupported, typ.name, "%q has a type, number %d, that no buffer has", t.Name, number)
 	}
 	words := new([nameWords + 1 + 128]int64)
+	var pin runtime.Pinner // as in readBatches
+	pin.Pin(words)
+	defer pin.Unpin()
 	err := d.call(dims, desc, at, uintptr(unsafe.Pointer(&words[0])))
 	for _, n := range words[nameWords+1:][:min(max(words[nameWords], 0), 128)] {
 		t.Shape = append(t.Shape, n)
@@ -208,7 +213,6 @@ func (d *Driver) tensor(m *model, desc uintptr, i int, name, typ, dims, size *fu
 			err = varies("the shape of " + t.Name)
 		}
 	}
-	runtime.KeepAlive(words)
 	if err == nil && t.Bytes == 0 {
 		err = varies("the size of " + t.Name)
 	}

@@ -117,6 +117,7 @@ func failureCases() []testCase {
 			c := t.context(0)
 			s, other := t.stream(), t.stream()
 			t.must(t.SetStreamFailureMode(s, driver.StopOnFailure), "SetStreamFailureMode")
+			t.spin(s, pause) // so that all is queued before it fails
 			t.fault(s, 1)
 			t.fill(s, p, 64, 1)
 			t.want(driver.CodeVectorException, t.SynchronizeStream(s, forever), "SynchronizeStream")

@@ -27,7 +27,7 @@ var deviceClass = &class[*npu.Device]{
 		{"id", doc{Text: "Number of the device among the visible ones, from 0."}, func(c *call, d *npu.Device) (lua.LValue, error) { return lua.LNumber(d.ID()), nil }},
 		{"name", doc{Text: "Name of the part, such as `Ascend910B3`."}, deviceName},
 		{"context", doc{Text: "The default context of the device."}, func(c *call, d *npu.Device) (lua.LValue, error) { return c.in.context(d.DefaultContext()), nil }},
-		{"info", doc{Text: "Table that describes the part: `name`, `family`, `cube_cores`, `vector_cores`, `memory` (bytes), `max_streams`, `max_events`, `queue_depth` (commands a stream), `simulated`."}, deviceInfo},
+		{"info", doc{Text: "Table that describes the part: `name`, `family`, `cube_cores`, `vector_cores`, `memory` (bytes), `max_streams`, `max_events`, `queue_depth` (commands a stream), `simulated`. What the backend does not tell is absent."}, deviceInfo},
 		{"closed", doc{Text: "Whether the device was closed."}, func(c *call, d *npu.Device) (lua.LValue, error) { return lua.LBool(d.Closed()), nil }},
 	},
 	str: func(d *npu.Device) string { return fmt.Sprintf("device(%d%s", d.ID(), closedMark(d.Closed())) },
@@ -172,7 +172,13 @@ func deviceInfo(c *call, d *npu.Device) (lua.LValue, error) {
 }
 
 func (in *Interp) infoTable(i npu.DeviceInfo) *lua.LTable {
-	return in.record("name", i.Name, "family", i.Family, "cube_cores", i.CubeCores, "vector_cores", i.VectorCores,
+	t := in.record("name", i.Name, "family", i.Family, "cube_cores", i.CubeCores, "vector_cores", i.VectorCores,
 		"memory", i.Memory, "max_streams", i.MaxStreams, "max_events", i.MaxEvents, "queue_depth", i.QueueDepth,
 		"simulated", i.Simulated)
+	for _, key := range deviceKeys { // what the backend does not tell
+		if t.RawGetString(key) == lua.LNumber(0) {
+			t.RawSetString(key, lua.LNil)
+		}
+	}
+	return t
 }

@@ -1,6 +1,7 @@
 package luabind
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -26,6 +27,10 @@ func (in *Interp) errorObject(e *npu.Error, op, here string) *lua.LTable {
 		set("raised_at", here)
 		set("raised_by", op)
 		where = fault
+	} else if e.Fault != 0 && e.Site == 0 && !npu.IsDeadlock(e) { // of a command that the driver cannot name
+		set("raised_at", here)
+		set("raised_by", op)
+		where, op = "", "queued work"
 	}
 	if e.Op != "" {
 		op = e.Op
@@ -104,7 +109,7 @@ func errorText(t *lua.LTable) string {
 	if where := get("where"); where != "" {
 		b.WriteString(where + ": ")
 	}
-	fmt.Fprintf(&b, "npu: %s: %s [%s]", get("op"), get("message"), strings.TrimSpace(get("code")+" "+get("name")))
+	fmt.Fprintf(&b, "npu: %s: %s [%s]", cmp.Or(get("op"), get("call"), "runtime"), get("message"), strings.TrimSpace(get("code")+" "+get("name")))
 	if at := get("raised_at"); at != "" {
 		fmt.Fprintf(&b, "\n  raised by %s at %s", get("raised_by"), at)
 	}

@@ -91,16 +91,22 @@ func (st *streamState) idle(d driver.Driver) bool {
 	return done || gone
 }
 
-// look asks the driver whether the work of st is done; gone where it has no such stream any more.
+// look asks the driver whether the work of st is done; gone where it has no such stream any more. Where it cannot tell,
+// as of a stream that records, neither: work may be left.
 func (st *streamState) look(d driver.Driver) (done, gone bool) {
-	if d.SetCurrentContext(st.ctx) != nil {
-		return false, true
+	err := d.SetCurrentContext(st.ctx)
+	if err == nil {
+		done, err = d.QueryStream(st.h)
 	}
-	done, err := d.QueryStream(st.h)
-	if errors.Is(err, driver.CodeStreamCaptured) {
-		return false, false // what was queued before the recording may not be done
+	if err != nil {
+		return false, isGone(err)
 	}
-	return done, err != nil
+	return done, false
+}
+
+// isGone tells the errors for what does not exist any more.
+func isGone(err error) bool {
+	return errors.Is(err, driver.CodeInvalidHandle) || errors.Is(err, driver.CodeRtParamInvalid) || errors.Is(err, driver.CodeContextNull)
 }
 
 // depend notes that the next command of st comes after done commands of src.

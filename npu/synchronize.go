@@ -33,7 +33,7 @@ func (s *Stream) synchronize(t *Thread, timeout time.Duration) error {
 // goneOr is err, or the error of check where a wait failed because another task closed its object.
 func goneOr(err error, check func() error) error {
 	e, ok := err.(*Error)
-	if ok && e.Fault == 0 && (e.Code == ErrInvalidHandle || e.Code == ErrParamInvalid || e.Code == ErrContextNull) {
+	if ok && e.Fault == 0 && isGone(e) {
 		if gone := check(); gone != nil {
 			return gone
 		}
@@ -64,13 +64,18 @@ func synchronizeState(t *Thread, st *streamState, timeout time.Duration) error {
 	return t.told(err)
 }
 
-// finished reports whether a wait came to its end, with or without a fault.
+// finished reports whether a wait came to its end, with or without a fault of the work. It did not where the time was
+// up, or where the driver failed to tell.
 func finished(err error) bool {
 	if err == nil {
 		return true
 	}
 	var e *Error
-	return errors.As(err, &e) && e.Code != ErrStreamTimeout && e.Code != ErrEventTimeout
+	if !errors.As(err, &e) || e.Code == ErrStreamTimeout || e.Code == ErrEventTimeout {
+		return false
+	}
+	ofWork := e.Fault != 0 || e.Op != "" || e.Site != 0 || e.Cause != nil
+	return ofWork || isGone(e)
 }
 
 // synchronizeAll waits for every stream below r and joins their faults; with closing it leaves out
@@ -131,7 +136,7 @@ func (s *Session) synchronizeAll(t *Thread, r *resource, timeout time.Duration, 
 		st := states[0]
 		err := synchronizeState(t, st, left)
 		if !finished(err) {
-			if e, ok := err.(*Error); ok {
+			if e, ok := err.(*Error); ok && e.Code == ErrStreamTimeout {
 				e.Detail = fmt.Sprintf("not done after %v", timeout) // of them all
 			}
 			errs = append(errs, t.reported(err, states...))

@@ -62,8 +62,39 @@ func (d *Driver) abandon(c *ctx, force bool) {
 		}
 	}
 	for _, k := range d.kernels {
-		delete(k.functions, c) // the library unloads them
+		delete(k.functions, c)
 	}
+	d.unloadBinaries(c)
+}
+
+// unloadBinaries gives back the code of c. Where launches may be left it stays: the device may run it.
+func (d *Driver) unloadBinaries(c *ctx) {
+	if len(c.binaries) == 0 {
+		return
+	}
+	_ = d.within(c, func() error {
+		for _, s := range d.streamsOf(c) {
+			if done, err := d.QueryStream(s.h); err != nil || !done {
+				return nil
+			}
+		}
+		for path, raw := range c.binaries {
+			_ = d.call(&d.unloadBinary, raw) // it goes with the context else
+			delete(c.binaries, path)
+		}
+		return nil
+	})
+}
+
+// streamsOf are the streams of c, its default stream included.
+func (d *Driver) streamsOf(c *ctx) []*stream {
+	list := []*stream{c.main}
+	for _, s := range d.streams {
+		if s.ctx == c {
+			list = append(list, s)
+		}
+	}
+	return list
 }
 
 // forget drops c and what is gone with it.
@@ -71,12 +102,9 @@ func (d *Driver) forget(c *ctx) {
 	d.deliver() // faults of its streams are told while these are known
 	delete(d.contexts, c.h)
 	d.lastStream = nil
-	ended := []*stream{c.main}
-	for h, s := range d.streams {
-		if s.ctx == c {
-			ended = append(ended, s)
-			delete(d.streams, h)
-		}
+	ended := d.streamsOf(c)
+	for _, s := range ended {
+		delete(d.streams, s.h) // of the default stream there is none
 	}
 	if d.inUse(c.device) {
 		for _, s := range ended {

@@ -5,6 +5,7 @@ package acl
 import (
 	"fmt"
 	"runtime"
+	"strings"
 	"unsafe"
 
 	"npulua/npu/internal/driver"
@@ -92,10 +93,7 @@ func (d *Driver) Describe(devices int) (string, error) {
 
 // Has implements driver.Namer.
 func (d *Driver) Has(symbol string) bool {
-	if symbol == "" {
-		return false
-	}
-	return d.lib.lookup(symbol) != 0
+	return strings.HasPrefix(symbol, "acl") && d.lib.lookup(symbol) != 0 // else those of the C library, too
 }
 
 // Init implements driver.Driver.

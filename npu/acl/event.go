@@ -15,6 +15,10 @@ type event struct {
 	flags driver.EventFlags
 	gone  bool // with its context; the library knows it no more
 
+	// older: the library has no events of the newer kind, and this one of the legacy kind stands for it. What differs
+	// is what happens before the first record.
+	older bool
+
 	captured *capture // in which it was recorded last, while that goes on
 	recorded *stream  // on which it was recorded last, outside of a capture
 }
@@ -49,6 +53,8 @@ func (d *Driver) CreateEvent(flags driver.EventFlags) (driver.Event, error) {
 		err = d.call(f, d.out.at(0))
 	case flags&^knownFlags != 0:
 		err = driver.Errorf(driver.CodeRtParamInvalid, f.name, "there are no flags %#x", uint32(flags&^knownFlags))
+	case d.createEventEx.address == 0:
+		err = d.call(&d.createEvent, d.out.at(0))
 	default:
 		err = d.call(f, d.out.at(0), uintptr(flags))
 	}
@@ -56,7 +62,8 @@ func (d *Driver) CreateEvent(flags driver.EventFlags) (driver.Event, error) {
 		return 0, err
 	}
 	h := driver.Event(d.handle())
-	d.events[h] = &event{raw: uintptr(d.out[0]), ctx: d.current, flags: flags}
+	older := flags != driver.EventLegacy && d.createEventEx.address == 0
+	d.events[h] = &event{raw: uintptr(d.out[0]), ctx: d.current, flags: flags, older: older}
 	return h, nil
 }
 
@@ -88,6 +95,9 @@ func (d *Driver) QueryEvent(h driver.Event) (bool, error) {
 	e, err := d.event(&d.queryEvent, h)
 	if err != nil {
 		return false, err
+	}
+	if e.older && e.recorded == nil && e.captured == nil {
+		return true, nil
 	}
 	const complete = 1
 	if err := d.call(&d.queryEvent, e.raw, d.out.at(0)); err != nil {

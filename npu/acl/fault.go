@@ -42,13 +42,11 @@ func (d *Driver) noteCommand(s *stream, c *driver.Command) {
 	e := entry{op: c.Op, site: c.Site}
 	switch c.Op {
 	case driver.OpCopy:
-		e.way = c.Kind
-	case driver.OpLaunch: // what fails most; asking costs as much as a copy
-		e.kernel = d.kernels[c.Kernel]
-		if d.lastTask.address != 0 {
-			purego.SyscallN(d.lastTask.address, d.out.at(0))
-			e.task = uint32(d.out[0])
-		}
+		e.way, e.task = c.Kind, d.lastTaskOf(s)
+	case driver.OpFill:
+		e.task = d.lastTaskOf(s)
+	case driver.OpLaunch:
+		e.kernel, e.task = d.kernels[c.Kernel], d.lastTaskOf(s)
 	case driver.OpReplay:
 		e.graph = d.graphs[c.Graph]
 	case driver.OpModel:
@@ -69,6 +67,15 @@ func (l *log) note(e entry) {
 	if l.fault != nil {
 		l.fault.Affect(e.site)
 	}
+}
+
+// lastTaskOf is the library's number of the command that was queued on s last, 0 where it does not tell.
+func (d *Driver) lastTaskOf(s *stream) uint32 {
+	if d.lastTask.address == 0 || s.h == 0 { // it counts those of streams that a program made
+		return 0
+	}
+	purego.SyscallN(d.lastTask.address, d.out.at(0))
+	return uint32(d.out[0])
 }
 
 // exception is a failed command that was not told yet.

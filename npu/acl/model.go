@@ -133,7 +133,7 @@ func (d *Driver) describeModel(m *model, src driver.ModelSource) error {
 	a := &d.model
 	desc := a.createDesc.value()
 	if desc == 0 {
-		return driver.Errorf(driver.CodeInternal, a.createDesc.name, "it made nothing")
+		return driver.Errorf(driver.CodeInternal, a.createDesc.name, "%s made nothing", a.createDesc.name)
 	}
 	defer a.destroyDesc.value(desc)
 	if err := d.call(&a.describe, desc, uintptr(m.id)); err != nil {

@@ -5,8 +5,6 @@ package acl
 import (
 	"slices"
 
-	"github.com/ebitengine/purego"
-
 	"npulua/npu/internal/driver"
 )
 
@@ -53,11 +51,7 @@ func (d *Driver) queueModel(s *stream, c *driver.Command) error {
 	if err := d.call(&d.model.run, uintptr(m.id), r.inputs, r.outputs, s.raw); err != nil {
 		return err
 	}
-	m.task = 0
-	if d.lastTask.address != 0 {
-		purego.SyscallN(d.lastTask.address, d.out.at(0))
-		m.task = uint32(d.out[0])
-	}
+	m.task = d.lastTaskOf(s)
 	r.stream, m.last = s, r
 	m.runs = append(m.runs[1:], r)
 	return d.call(&d.record, d.events[r.done].raw, s.raw)
@@ -164,7 +158,7 @@ func made(f *function, args ...uintptr) (uintptr, error) {
 	if p := f.value(args...); p != 0 {
 		return p, nil
 	}
-	return 0, driver.Errorf(driver.CodeInternal, f.name, "it made nothing")
+	return 0, driver.Errorf(driver.CodeInternal, f.name, "%s made nothing", f.name)
 }
 
 // dropRun gives back what newRun has made. A run with it is over.

@@ -261,7 +261,7 @@ func (o *operands) double(v float64) { o.float, o.floatAt = &v, len(o.args) }
 
 func (o *operands) made(r uintptr, f *function) uintptr {
 	if r == 0 && o.err == nil {
-		o.err = driver.Errorf(driver.CodeInternal, f.name, "it made nothing")
+		o.err = driver.Errorf(driver.CodeInternal, f.name, "%s made nothing", f.name)
 	}
 	return r
 }

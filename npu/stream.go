@@ -62,6 +62,7 @@ func (c *Context) CreateStream(t *Thread, opts StreamOptions) (*Stream, error) {
 	t.s.mu.Unlock()
 	h := st.h
 	res := t.s.adopt(t, &resource{kind: "stream", parent: c.res, explicit: true, ctx: c.h, stream: st, destroy: func(d driver.Driver, force bool) error {
+		st.throttle.destroy(d)
 		return d.DestroyStream(h, force)
 	}})
 	res.idle = st.idle
@@ -151,6 +152,9 @@ func (s *Stream) begin(t *Thread, op driver.Op) (executor.Pending, *driver.Comma
 		if err := g.rec.refused(); err != nil {
 			return executor.Pending{}, nil, err
 		}
+	}
+	if err := s.makeRoom(t); err != nil {
+		return executor.Pending{}, nil, err
 	}
 	p, c := t.c.Begin()
 	c.Op = op

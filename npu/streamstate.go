@@ -30,6 +30,8 @@ type streamState struct {
 	mu        sync.Mutex
 	after     []dependency // what waits for events bring along; under mu
 
+	throttle throttle
+
 	fault      error   // what its work left when garbage collection took it; under session.mu
 	lateErrors []error // of functions of Notify, not told yet; under session.mu
 }

@@ -376,7 +376,7 @@ func (l *loop) during(ctx context.Context, f func(context.Context) error, interr
 	var waits string    // what it waited for at the last tick
 	var since time.Time // since when
 	var ends error      // the signal that ends the loop
-	var late <-chan time.Time
+	var late, still <-chan time.Time
 	for {
 		select {
 		case err := <-done:
@@ -403,6 +403,8 @@ func (l *loop) during(ctx context.Context, f func(context.Context) error, interr
 			return err
 		case <-late:
 			return ends
+		case <-still:
+			fmt.Fprintln(l.o.Err, "(the chunk is still ending; Ctrl-C twice more leaves)")
 		case sig := <-l.signals:
 			switch {
 			case sig != os.Interrupt:
@@ -420,7 +422,10 @@ func (l *loop) during(ctx context.Context, f func(context.Context) error, interr
 					fmt.Fprintln(l.o.Err) // after the ^C of the terminal
 				}
 				switch *interrupts {
+				case 1:
+					still = time.After(time.Second)
 				case 2:
+					still = nil
 					fmt.Fprintln(l.o.Err, "(the chunk is still ending; Ctrl-C once more leaves)")
 				case 3:
 					return errStuck

@@ -39,6 +39,7 @@ func TestHungLibrary(t *testing.T) {
 		{"os.exit", "os.exit(4)", "npulua: interrupted", nil, syscall.SIGINT, 130},
 		{"close of a model", `m = npu.model("../npu/acl/standin/testdata/mlp.om") for i = 1, 40 do m:run(s, s.context:alloc("float32", 6), s.context:alloc("float32", 4)) end m:close()`,
 			"npulua: interrupted\n  main waits for stream(1, context 0, device 0)", nil, syscall.SIGINT, 130},
+		{"a full stream", "for i = 1, 100000 do s:record() end", "commands may not be over; the first of them: fill", nil, syscall.SIGINT, 130},
 		{"timeout of a wait", "print(pcall(s.synchronize, s, 0.05)) s:synchronize()", "507046 ACL_ERROR_RT_STREAM_SYNC_TIMEOUT", []string{"--timeout=0.3"}, 0, 124},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -73,5 +74,56 @@ func TestHungLibrary(t *testing.T) {
 				t.Errorf("status %d, want %d and %q in\n%s", got, tt.status, tt.want, text)
 			}
 		})
+	}
+}
+
+// overStandin runs code over the stand-in with those switches, and gives what it prints.
+func overStandin(t *testing.T, switches, code string) string {
+	t.Helper()
+	cmd := exec.Command(binary, "--backend=acl", "--timeout=60", "-e", code)
+	cmd.Env = append(os.Environ(), "LD_LIBRARY_PATH="+standin.Build(t), "ACL_STANDIN="+switches)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return string(out)
+}
+
+// Other tasks go on while one fills a stream faster than the device empties it.
+func TestFullStream(t *testing.T) {
+	t.Parallel()
+	out := overStandin(t, "slow_us=200", `
+		local c = npu.device(0).context
+		local s, x = c:create_stream(), c:alloc("float32", 4)
+		local ticks, over = 0, false
+		local ticker = npu.spawn(function() while not over do npu.sleep(0.001) ticks = ticks + 1 end end)
+		for i = 1, 3000 do s:fill(x, i) end
+		over = true
+		ticker:join() s:synchronize()
+		print(ticks > 20, x:download()[1])`)
+	if out != "true\t3000\n" {
+		t.Errorf("got %q", out)
+	}
+}
+
+// A library that cannot tell whether work is done has not done it: nothing is read or given back before.
+func TestFailingQuery(t *testing.T) {
+	t.Parallel()
+	for _, function := range []string{"aclrtStreamQuery", "aclrtQueryEventStatus"} {
+		out := overStandin(t, "slow_us=50000,fail:"+function+"=507899,nth:"+function+"=1", `
+			local c = npu.device(0):create_context()
+			local s, x, h = c:create_stream(), c:alloc("int32", 4), npu.host("int32", 4)
+			x:upload{1, 1, 1, 1}
+			s:fill(x, 7) s:copy(h, x)
+			local e = s:record()
+			local told, err = pcall(e.synchronize, e)
+			local ok, value = pcall(function() return x:download()[1] end)
+			local closed = pcall(h.close, h)
+			local synced = pcall(s.synchronize, s)
+			print(told and ok and closed and synced and "silent" or "told", ok and value or 7)
+			s:synchronize()`)
+		if out != "told\t7\n" {
+			t.Errorf("%s fails: got %q", function, out)
+		}
 	}
 }

@@ -39,7 +39,7 @@ func (p *program) pending(in *luabind.Interp) []string {
 	case lines := <-answer:
 		return lines
 	case <-time.After(100 * time.Millisecond):
-		return []string{"a host function that has not ended, and what waits for it"}
+		return []string{"work of which the runtime tells nothing while a host function, or a call of its own, has not ended"}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"unsafe"
 
 	"npulua/npu/internal/driver"
@@ -31,6 +32,8 @@ type Driver struct {
 
 	lastStream *stream // found last; nil: look it up
 
+	stopped atomic.Bool // waits in the library end
+
 	exceptions exceptions
 	operators  operators
 	pack       []uint64 // arguments of a launch, for the duration of the call
@@ -45,6 +48,7 @@ var (
 	_ driver.Modeler   = (*Driver)(nil)
 	_ driver.Peers     = (*Driver)(nil)
 	_ driver.Watcher   = (*Driver)(nil)
+	_ driver.Stopper   = (*Driver)(nil)
 	_ driver.Inspector = (*Driver)(nil)
 	_ driver.Namer     = (*Driver)(nil)
 )

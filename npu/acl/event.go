@@ -116,10 +116,10 @@ func (d *Driver) SynchronizeEvent(h driver.Event, timeout time.Duration) error {
 	if err != nil {
 		return err
 	}
-	if timeout < 0 {
-		err = d.call(f, e.raw)
+	if d.syncEventTimeout.address == 0 && timeout < 0 {
+		err = d.call(&d.syncEvent, e.raw)
 	} else {
-		err = d.call(f, e.raw, milliseconds(timeout))
+		err = d.until(timeout, driver.CodeEventSyncTimeout, func(ms uintptr) error { return d.call(&d.syncEventTimeout, e.raw, ms) })
 	}
 	if e.recorded == nil || err != nil && !isFault(code(err)) {
 		return err

@@ -135,13 +135,27 @@ func (d *Driver) SynchronizeStream(h driver.Stream, timeout time.Duration) error
 	if err != nil {
 		return err
 	}
-	if timeout < 0 {
-		err = d.call(&d.syncStream, s.raw)
-	} else {
-		err = d.call(&d.syncStreamTimeout, s.raw, milliseconds(timeout))
-	}
-	return d.settled(s, err)
+	return d.settled(s, d.until(timeout, driver.CodeStreamSyncTimeout, func(ms uintptr) error { return d.call(&d.syncStreamTimeout, s.raw, ms) }))
 }
+
+// until calls wait, which waits so many milliseconds and answers expired then, until timeout is over. One that has no
+// end is cut in pieces, so that Stop can end it.
+func (d *Driver) until(timeout time.Duration, expired driver.Code, wait func(ms uintptr) error) error {
+	if timeout >= 0 {
+		return wait(milliseconds(timeout))
+	}
+	for {
+		if err := wait(milliseconds(waitPiece)); code(err) != expired || d.stopped.Load() {
+			return err
+		}
+	}
+}
+
+// waitPiece is how long a wait of the library's lasts at most before it is looked at who wants it.
+const waitPiece = 100 * time.Millisecond
+
+// Stop implements driver.Stopper: waits in the library end with the code of a timeout.
+func (d *Driver) Stop() { d.stopped.Store(true) }
 
 // SynchronizeDevice implements driver.Driver.
 func (d *Driver) SynchronizeDevice(timeout time.Duration) (err error) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"npulua/npu/internal/driver"
 	"npulua/npu/internal/dtype"
 )
 
@@ -26,6 +27,9 @@ func (s *Stream) Operate(t *Thread, o *Operator, args []Arg) error {
 	}
 	n, err := o.checkSizes(args)
 	if err != nil {
+		return err
+	}
+	if err := o.checkOverlap(args); err != nil {
 		return err
 	}
 	blocks, err := o.blockDim(t, s.ctx.dev)
@@ -126,6 +130,22 @@ func (o *Operator) checkSizes(args []Arg) (n int64, err error) {
 		}
 	}
 	return n, nil
+}
+
+// checkOverlap refuses a result that shares memory with what it is computed from: which elements are read after they
+// were written is nobody's to say.
+func (o *Operator) checkOverlap(args []Arg) error {
+	out := args[0].Buffer
+	for i, a := range args[1:] {
+		b := a.Buffer
+		if b == nil || b.root != out.root || out.ptr >= b.ptr+driver.Ptr(b.bytes) || b.ptr >= out.ptr+driver.Ptr(out.bytes) {
+			continue
+		}
+		if o.apart || b.ptr != out.ptr || b.bytes != out.bytes {
+			return o.fail("%s overlaps %s", o.args[0].name, o.args[i+1].name)
+		}
+	}
+	return nil
 }
 
 // checkCount compares the elements of a buffer with the sizes that are arguments.

@@ -11,25 +11,26 @@ import (
 var operatorRows = []struct {
 	name, kernel, args string
 	cube               bool // its work is for the cube units
+	apart              bool // the first argument may share no memory with another; else it may be another one, but no part of it
 	doc                string
 }{
-	{"add", "vector_add", "out[n], a[n], b[n]", false, "out[i] = a[i] + b[i]; out may be a or b."},
-	{"sub", "vector_sub", "out[n], a[n], b[n]", false, "out[i] = a[i] - b[i]; out may be a or b."},
-	{"mul", "vector_mul", "out[n], a[n], b[n]", false, "out[i] = a[i] * b[i]; out may be a or b."},
-	{"axpy", "axpy", "y[n], x[n], a", false, "y[i] = a*x[i] + y[i]."},
-	{"scale", "scale", "y[n], x[n], a", false, "y[i] = a*x[i]; y may be x."},
-	{"relu", "relu", "y[n], x[n]", false, "y[i] = max(x[i], 0); y may be x."},
-	{"exp", "exp", "y[n], x[n]", false, "y[i] = e^x[i]; y may be x."},
-	{"sigmoid", "sigmoid", "y[n], x[n]", false, "y[i] = 1 / (1 + e^-x[i]); y may be x."},
-	{"cast", "cast", "y[n], x[n]", false, "y[i] = x[i] as the type of y."},
-	{"softmax", "softmax", "y[rows,cols], x[rows,cols], rows, cols", false, "y[r,c] = e^x[r,c] / sum of e^x[r,*], row by row; y may be x."},
-	{"layer_norm", "layer_norm", "y[rows,cols], x[rows,cols], gamma[cols], beta[cols], rows, cols, eps", false,
+	{"add", "vector_add", "out[n], a[n], b[n]", false, false, "out[i] = a[i] + b[i]; out may be a or b."},
+	{"sub", "vector_sub", "out[n], a[n], b[n]", false, false, "out[i] = a[i] - b[i]; out may be a or b."},
+	{"mul", "vector_mul", "out[n], a[n], b[n]", false, false, "out[i] = a[i] * b[i]; out may be a or b."},
+	{"axpy", "axpy", "y[n], x[n], a", false, false, "y[i] = a*x[i] + y[i]."},
+	{"scale", "scale", "y[n], x[n], a", false, false, "y[i] = a*x[i]; y may be x."},
+	{"relu", "relu", "y[n], x[n]", false, false, "y[i] = max(x[i], 0); y may be x."},
+	{"exp", "exp", "y[n], x[n]", false, false, "y[i] = e^x[i]; y may be x."},
+	{"sigmoid", "sigmoid", "y[n], x[n]", false, false, "y[i] = 1 / (1 + e^-x[i]); y may be x."},
+	{"cast", "cast", "y[n], x[n]", false, true, "y[i] = x[i] as the type of y."},
+	{"softmax", "softmax", "y[rows,cols], x[rows,cols], rows, cols", false, false, "y[r,c] = e^x[r,c] / sum of e^x[r,*], row by row; y may be x."},
+	{"layer_norm", "layer_norm", "y[rows,cols], x[rows,cols], gamma[cols], beta[cols], rows, cols, eps", false, false,
 		"y[r,c] = (x[r,c] - mean) / sqrt(variance + eps) * gamma[c] + beta[c], mean and variance of row r; y may be x."},
-	{"sum", "reduce_sum", "y[1], x[n]", false, "y[0] = the sum of x."},
-	{"max", "reduce_max", "y[1], x[n]", false, "y[0] = the largest of x."},
-	{"argmax", "argmax", "index[1], x[n]", false, "index[0] = the position, from 0, of the first largest of x; index is uint32."},
-	{"matmul", "matmul", "c[m,n], a[m,k], b[k,n], m, n, k", true, "c = a times b, all row-major; c must not overlap a or b."},
-	{"transpose", "transpose", "y[cols,rows], x[rows,cols], rows, cols", false, "y = the transpose of x, both row-major; y must not overlap x."},
+	{"sum", "reduce_sum", "y[1], x[n]", false, true, "y[0] = the sum of x."},
+	{"max", "reduce_max", "y[1], x[n]", false, true, "y[0] = the largest of x."},
+	{"argmax", "argmax", "index[1], x[n]", false, true, "index[0] = the position, from 0, of the first largest of x; index is uint32."},
+	{"matmul", "matmul", "c[m,n], a[m,k], b[k,n], m, n, k", true, true, "c = a times b, all row-major; c must not overlap a or b."},
+	{"transpose", "transpose", "y[cols,rows], x[rows,cols], rows, cols", false, true, "y = the transpose of x, both row-major; y must not overlap x."},
 }
 
 // OperatorInfo describes an operator.
@@ -86,6 +87,7 @@ type Operator struct {
 	args   []operatorArg
 	size   string // the one that is no argument, "" where all are
 	cube   bool
+	apart  bool
 	kernel *Kernel
 	blocks map[*Device]int64
 	launch []Arg // scratch of a call
@@ -136,7 +138,7 @@ func (s *Session) Operator(name string) (*Operator, error) {
 		if err != nil {
 			return nil, err
 		}
-		o := &Operator{name: name, text: row.args, args: parseOperatorArgs(row.args), cube: row.cube, kernel: k, blocks: make(map[*Device]int64)}
+		o := &Operator{name: name, text: row.args, args: parseOperatorArgs(row.args), cube: row.cube, apart: row.apart, kernel: k, blocks: make(map[*Device]int64)}
 		if len(o.args) < len(k.sig.Params) {
 			o.size = "n"
 		}

@@ -14,9 +14,22 @@ import (
 	"npulua/npu/doctor"
 )
 
+const doctorHelp = `npulua doctor [--json]
+
+Examines whether NPUs can be used here: the backend and why it is chosen, libraries and
+their versions, driver and device files, environment, and a test of each device. Each
+problem comes with its remedy. --json prints the same facts as one JSON object.
+Before it: --sim PROFILE examines the simulator, --timeout SECONDS ends it.
+Exit status: 0 where hardware can be used, or the simulator that was asked for, else 1.
+`
+
 // doctorCommand examines the installation. It succeeds where hardware can be used, or the simulator that was asked
 // for.
 func doctorCommand(p *program, o *options, args []string) int {
+	if len(args) == 1 && (args[0] == "--help" || args[0] == "-h") {
+		fmt.Fprint(p.stdout, doctorHelp)
+		return exitOK
+	}
 	asJSON := slices.Equal(args, []string{"--json"})
 	if len(args) > 0 && !asJSON {
 		return p.usage(fmt.Errorf("doctor takes --json, or nothing, got %q; options such as --sim come before it", args[0]))

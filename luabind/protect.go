@@ -77,7 +77,11 @@ func (in *Interp) callLua(fn *lua.LFunction, args ...lua.LValue) error {
 	if in.exiting {
 		return nil // os.exit was called: the script is over
 	}
-	_, err := in.protected(in.state, fn, args...)
+	L := in.state
+	if ctx := L.Context(); ctx != nil && ctx.Err() != nil {
+		L = in.L // the task that called us last was cancelled, which is nothing to fn
+	}
+	_, err := in.protected(L, fn, args...)
 	if in.exiting {
 		return nil // its error is os.exit on its way out
 	}

@@ -127,3 +127,27 @@ func TestFailingQuery(t *testing.T) {
 		}
 	}
 }
+
+// What a task has queued goes on when it is cancelled, and its callbacks run, whichever task called last.
+func TestCallbackOfCancelledTask(t *testing.T) {
+	t.Parallel()
+	out := overStandin(t, "", `
+		local ctx = npu.device(0):create_context()
+		local s = ctx:create_stream()
+		for i = 1, 60 do
+			local t = npu.spawn(function() npu.scope(function()
+				ctx:set_current()
+				local x, h, q = ctx:alloc("int32", 64), npu.host("int32", 64), ctx:create_stream()
+				q:fill(x, i) q:copy(h, x)
+				local e = q:record()
+				s:wait(e) s:copy(x, h) q:callback(function() end)
+				local m = i % 3
+				if m == 0 then x:close() elseif m == 1 then q:close() else q:synchronize() end
+			end) end)
+			npu.sleep(0.0005 * (i % 4)) t:cancel() pcall(t.join, t) t = nil collectgarbage()
+		end
+		print(pcall(ctx.synchronize, ctx))`)
+	if out != "true\n" {
+		t.Errorf("got %q", out)
+	}
+}

@@ -42,7 +42,7 @@ func (d *Driver) noteCommand(s *stream, c *driver.Command) {
 	e := entry{op: c.Op, site: c.Site}
 	switch c.Op {
 	case driver.OpCopy:
-		e.way, e.task = c.Kind, d.lastTaskOf(s)
+		e.way = c.Kind // its number is not asked for, which costs as much as the copy: see between
 	case driver.OpFill:
 		e.task = d.lastTaskOf(s)
 	case driver.OpLaunch:
@@ -158,11 +158,10 @@ func (d *Driver) find(e exception) (*stream, int) {
 	for _, s := range d.streams {
 		if uint32(s.id) == e.stream32 && uint32(s.ctx.device) == e.device {
 			at := s.log.indexOf(func(x entry) bool { return x.task == e.task && x.task != 0 })
-			if at < 0 && d.lastTask.address != 0 { // no launch, whose numbers are known
-				at = s.log.suspect(driver.OpReplay, driver.OpModel)
-			}
-			if at < 0 && d.lastTask.address != 0 {
-				at = s.log.suspect(driver.OpCopy, driver.OpFill)
+			if at < 0 && d.lastTask.address != 0 { // no launch or fill, whose numbers are known
+				if at = s.log.suspect(driver.OpReplay, driver.OpModel); at < 0 {
+					at = s.log.between(e.task)
+				}
 			}
 			return s, at
 		}
@@ -177,6 +176,33 @@ func (d *Driver) find(e exception) (*stream, int) {
 	return nil, -1
 }
 
+// unknown is the index of a command that nothing tells.
+const unknown = -2
+
+// between is the index of a copy by its number: numbers go up, and those of launches and fills are known. It is
+// unknown where copies of several lines may be meant.
+func (l *log) between(task uint32) int {
+	found, several := unknown, false
+	for i, e := range l.entries {
+		if e.task > task {
+			break
+		}
+		switch {
+		case e.task != 0: // all before it have smaller numbers
+			found, several = unknown, false
+		case e.op != driver.OpCopy:
+		case found == unknown:
+			found = i
+		default:
+			several = several || l.entries[found].site != e.site
+		}
+	}
+	if several {
+		return unknown
+	}
+	return found
+}
+
 func (l *log) indexOf(is func(entry) bool) int {
 	for i, e := range l.entries {
 		if is(e) {
@@ -187,10 +213,10 @@ func (l *log) indexOf(is func(entry) bool) int {
 }
 
 // fail makes f a fault of s, of the command at index at of the log; -1: of the only one that can be meant, where
-// there is one.
+// there is one; unknown: of none.
 func (d *Driver) fail(s *stream, at int, f *driver.Error) {
 	l := &s.log
-	if at < 0 {
+	if at == -1 {
 		at = l.suspect(driver.OpLaunch, driver.OpReplay, driver.OpModel)
 	}
 	if at >= 0 {

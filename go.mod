@@ -6,6 +6,7 @@ require (
 	github.com/chzyer/readline v1.5.1
 	github.com/creack/pty v1.1.24
 	github.com/ebitengine/purego v0.11.3
+	github.com/go-json-experiment/json v1.27.2
 	github.com/mattn/go-runewidth v0.0.16
 	github.com/spf13/pflag v1.1.0
 	github.com/x448/float16 v0.8.4

@@ -57,6 +57,9 @@ func typeName(v lua.LValue) string {
 
 // fail makes an error of this call.
 func (c *call) fail(code npu.Code, format string, args ...any) error {
+	if c.plain {
+		return &libraryError{fmt.Sprintf(format, args...)}
+	}
 	return &npu.Error{Code: code, Op: c.name, Detail: fmt.Sprintf(format, args...)}
 }
 

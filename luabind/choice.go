@@ -99,7 +99,7 @@ func (e *Evaluator) called(list []token, i int, own map[string]bool) (callee tar
 	}
 	var rows []string
 	for _, h := range helpClasses() {
-		if _, isMethod, _ := h.find(list[i-1].text); isMethod && !h.isModule() {
+		if _, isMethod, _ := h.find(list[i-1].text); isMethod && !h.module {
 			rows = append(rows, h.name+":"+list[i-1].text)
 		}
 	}

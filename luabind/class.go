@@ -24,6 +24,7 @@ type class[T comparable] struct {
 	// direct gives every object a method table of its own, so that a method call is one table
 	// look-up: for types whose calls are hot and whose objects are few.
 	direct bool
+	plain  bool // of a module: errors are text
 }
 
 // method is one row: what Lua calls, and the function that does it.
@@ -50,8 +51,17 @@ type call struct {
 	name    string // of the function
 	options []option
 	site    npu.Site
-	skip    int // arguments before the first one of the function: 1 for self
+	skip    int  // arguments before the first one of the function: 1 for self
+	plain   bool // errors are text
 	nret    int
+}
+
+// qualified is the name of the function as scripts write it.
+func (c *call) qualified() string {
+	if c.skip > 0 {
+		return c.owner + ":" + c.name
+	}
+	return c.owner + "." + c.name
 }
 
 // push adds a result.
@@ -70,7 +80,7 @@ func (in *Interp) enter(L *lua.LState) *call {
 	} else {
 		c = new(call)
 	}
-	c.in, c.L, c.t, c.nret = in, L, in.thread, 0
+	c.in, c.L, c.t, c.nret, c.plain = in, L, in.thread, 0, false
 	c.site = in.sites.here(L)
 	if c.site == 0 { // a Go function is all that a task runs
 		c.site = in.sched.Current().SpawnSite()
@@ -181,7 +191,7 @@ func (b *binding[T]) method(m *method[T]) lua.LGFunction {
 	in := b.in
 	return func(L *lua.LState) int {
 		c := in.enter(L)
-		c.owner, c.name, c.options, c.skip = b.cl.name, m.name, m.options, 1
+		c.owner, c.name, c.options, c.skip, c.plain = b.cl.name, m.name, m.options, 1, b.cl.plain
 		self, _ := b.self(L)
 		return c.leave(invoke(c, self, m.fn, b.cl.name))
 	}

@@ -52,7 +52,10 @@ func (in *Interp) raise(c *call, err error) {
 	var panicked *npu.PanicError
 	var script *scriptError
 	var e *npu.Error
+	var library *libraryError
 	switch {
+	case errors.As(err, &library):
+		lua51.Raise(L, "%s: %s", c.qualified(), library.text)
 	case errors.As(err, &panicked):
 		in.abort(panicked)
 		lua51.Raise(L, "%s", panicked.Error())

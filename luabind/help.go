@@ -13,6 +13,8 @@ type classHelp struct {
 	name, text string
 	methods    []entry
 	fields     []entry
+	module     bool // a table of functions, and no type of handles
+	required   bool // scripts get it with require
 }
 
 // entry is the text side of a row.
@@ -35,11 +37,18 @@ func (cl *class[T]) help() classHelp {
 
 // helpClasses is every class in the order of the manual.
 func helpClasses() []classHelp {
-	return []classHelp{moduleHelp(), opsHelp(), deviceClass.help(), contextClass.help(), streamClass.help(), eventClass.help(), bufferClass.help(), kernelClass.help(), graphClass.help(), modelClass.help(), taskClass.help(), channelClass.help(), workerClass.help()}
+	list := []classHelp{moduleHelp(), opsHelp(), deviceClass.help(), contextClass.help(), streamClass.help(), eventClass.help(), bufferClass.help(), kernelClass.help(), graphClass.help(), modelClass.help(), taskClass.help(), channelClass.help(), workerClass.help()}
+	for _, m := range modules {
+		list = append(list, m.help())
+		for _, help := range m.classes {
+			list = append(list, help())
+		}
+	}
+	return list
 }
 
 func moduleHelp() classHelp {
-	h := classHelp{name: "npu", text: "The module: a global, and what `require \"npu\"` returns. Times are seconds, sizes are bytes unless the name says count, indices count from 1, devices from 0."}
+	h := classHelp{name: "npu", module: true, text: "The module: a global, and what `require \"npu\"` returns. Times are seconds, sizes are bytes unless the name says count, indices count from 1, devices from 0."}
 	for _, f := range moduleFunctions {
 		h.methods = append(h.methods, entry{f.name, f.doc, f.options})
 	}
@@ -49,12 +58,9 @@ func moduleHelp() classHelp {
 	return h
 }
 
-// isModule reports whether h is a table of functions, and no type of handles.
-func (h classHelp) isModule() bool { return h.name == "npu" || h.name == opsName }
-
 func (h classHelp) signature(e entry) string {
 	sep := ":"
-	if h.isModule() {
+	if h.module {
 		sep = "."
 	}
 	s := h.name + sep + e.name + e.doc.Args
@@ -67,7 +73,7 @@ func (h classHelp) signature(e entry) string {
 // Reference is the manual of the API as Markdown: what luabind/API.md holds.
 func Reference() string {
 	var b strings.Builder
-	b.WriteString("# The npu module\n\nMade from the tables in package luabind by `make docs`; do not edit.\n\n" +
+	b.WriteString("# Reference\n\nMade from the tables in package luabind by `make docs`; do not edit.\n\n" +
 		"Errors are tables: `code` (number), `name`, `call` (the C function), `op`, `message`, `hint`, `where` (the line that issued the command), " +
 		"`raised_at` and `raised_by` where a later call raised it, `affected` (lines of commands that ran after it), `also` (further errors, where several came at once), `cause` (what a function of the script raised), `report` (a list of lines: the streams that have work left, of a wait that timed out; who waits for what, of a deadlock). `tostring(err)` is one readable paragraph.\n")
 	for _, h := range helpClasses() {
@@ -120,7 +126,10 @@ func Help(topic string) (text string, ok bool) {
 	}
 	for _, h := range classes {
 		if h.name == topic {
-			return h.summary(), true
+			if !h.required {
+				return h.summary(), true
+			}
+			found = append(found, h.summary())
 		}
 		for _, m := range append(h.methods, h.fields...) {
 			if m.name == topic || h.name+":"+m.name == topic || h.name+"."+m.name == topic {
@@ -168,11 +177,16 @@ func suggestTopic(topic string) string {
 
 // topicList is the topics without those that others list.
 func topicList(classes []classHelp) string {
-	var names []string
+	var names, required []string
 	for _, h := range classes {
-		names = append(names, h.name)
+		if h.required {
+			required = append(required, h.name)
+		} else {
+			names = append(names, h.name)
+		}
 	}
 	return "  " + strings.Join(names, " ") + "\n" +
+		"  modules for require: " + strings.Join(required, " ") + "\n" +
 		"  " + kernelsTopic + ": " + strings.Join(kernelNames(), " ") + "\n" +
 		"Functions are topics, too: \"stream\" lists those of streams, \"launch\" or \"stream:launch\" is one. So are error codes, by number or name."
 }
@@ -235,7 +249,7 @@ func Topics() []string {
 // qualified is a name of the class with the class: "npu.host", "stream:launch".
 func (h classHelp) qualified(name string) string {
 	sep := ":"
-	if h.isModule() || slices.ContainsFunc(h.fields, func(f entry) bool { return f.name == name }) {
+	if h.module || slices.ContainsFunc(h.fields, func(f entry) bool { return f.name == name }) {
 		sep = "."
 	}
 	return h.name + sep + name

@@ -201,8 +201,10 @@ func (e *Evaluator) explainField(list []token) (text string, ok bool) {
 	switch {
 	case parent.class != "" && t.state == known && t.class == "":
 		return Help(parent.class + "." + field)
-	case parent.value != nil && e.in.library[parent.value] == "npu":
-		return Help("npu." + field)
+	case parent.value != nil:
+		if h, ok := e.rowsOf(e.in.library[parent.value]); ok {
+			return Help(h.name + "." + field)
+		}
 	}
 	return "", false
 }
@@ -260,7 +262,8 @@ func (e *Evaluator) explainValue(v lua.LValue) string {
 			text, _ := Help(lua51.NumberText(float64(lua.LVAsNumber(x.RawGetString("code")))))
 			return errorText(x) + "\n\n" + text
 		}
-		if name := e.in.library[x]; name == "npu" || name == opsName {
+		name := e.in.library[x]
+		if _, ok := e.rowsOf(name); ok {
 			return e.explainTopic(name)
 		} else if name != "" {
 			return "module " + name + " of Lua 5.1: its manual describes it.\n  " + strings.Join(e.functionNames(x), " ")

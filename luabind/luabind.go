@@ -47,6 +47,8 @@ type Options struct {
 	// StdinTerminal and StdoutTerminal say that people sit there: output is shown line by line then.
 	StdinTerminal, StdoutTerminal bool
 	Samples                       fs.FS // files that scripts read as "sample:NAME"; nil: none
+	// Embedded says that Script is no file: nothing lies beside it.
+	Embedded bool
 	// Interactive says that a person types chunks, for an Evaluator: there is a global "help" then.
 	Interactive bool
 	// Inherited are what children of the script get beside the standard streams; nil: whatever is open, and with it
@@ -74,7 +76,10 @@ type Interp struct {
 	columns  int         // of the terminal: see Evaluator.Fit
 	builtins map[string]*npu.Kernel
 
-	operators map[string]*npu.Operator // that were used
+	operators     map[string]*npu.Operator // that were used
+	loadedModules map[string]*lua.LTable   // of modules that were required
+	null          *lua.LUserData           // json.null; nil: not made yet
+	arrayMeta     *lua.LTable              // marks arrays of JSON
 
 	errorMeta *lua.LTable
 	devices   *binding[*npu.Device]
@@ -158,6 +163,7 @@ func (in *Interp) openMachine() {
 	in.common = make(map[any]*any)
 	in.openModule()
 	in.openBase()
+	in.openModules()
 	if in.opts.Interactive {
 		in.openHelp()
 	}

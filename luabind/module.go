@@ -66,15 +66,7 @@ var moduleFields = []struct {
 }
 
 func (in *Interp) openModule() {
-	L, mod := in.L, in.L.NewTable()
-	for i := range moduleFunctions {
-		f := &moduleFunctions[i]
-		mod.RawSetString(f.name, L.NewFunction(func(L *lua.LState) int {
-			c := in.enter(L)
-			c.owner, c.name, c.options, c.skip = "npu", f.name, f.options, 0
-			return c.leave(invokeFunction(c, f.fn))
-		}))
-	}
+	L, mod := in.L, in.functionTable("npu", moduleFunctions, false)
 	info := in.session.Info()
 	mod.RawSetString("backend", lua.LString(info.Name))
 	mod.RawSetString("simulated", lua.LBool(info.Simulated))

@@ -14,7 +14,7 @@ const opsName = "npu.ops"
 
 // opsHelp is the text side of npu.ops: a row for every operator of package npu.
 func opsHelp() classHelp {
-	h := classHelp{name: opsName, text: "Computations that every backend has, by name: kernels of the simulator, operators of the vendor's library on hardware, " +
+	h := classHelp{name: opsName, module: true, text: "Computations that every backend has, by name: kernels of the simulator, operators of the vendor's library on hardware, " +
 		"or kernels of the folder that `NPULUA_KERNELS` names. They are queued, as launches are, and run on all cores of the device. " +
 		"What the operands of each must have stands in brackets: sizes that are no arguments come from the buffers. Operands of an operator have one type, where nothing else is said. `buf:slice` makes a part of a buffer an operand."}
 	for _, o := range npu.Operators() {

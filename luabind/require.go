@@ -21,7 +21,7 @@ func (in *Interp) openRequire() {
 	pkg := L.GetGlobal("package").(*lua.LTable)
 	pkg.RawGetString("loaders").(*lua.LTable).RawSetInt(2, L.NewFunction(in.moduleLoader))
 	var path []string
-	if s := in.opts.Script; s != "" && s != "-" {
+	if s := in.opts.Script; s != "" && s != "-" && !in.opts.Embedded {
 		dir := filepath.Dir(s)
 		path = append(path, filepath.Join(dir, "?.lua"), filepath.Join(dir, "?", "init.lua"))
 	}

@@ -107,7 +107,7 @@ func (e *Evaluator) valueTarget(v lua.LValue) target {
 // fieldClass is the class of what the field of a handle holds, "" where it is none.
 func (e *Evaluator) fieldClass(field string) string {
 	name := field[strings.LastIndexByte(field, '_')+1:] // "default_stream"
-	if _, ok := e.rowsOf(name); ok && name != "npu" {
+	if h, ok := e.rowsOf(name); ok && !h.module {
 		return name
 	}
 	return ""
@@ -495,8 +495,11 @@ func (e *Evaluator) topicOf(fn *lua.LFunction) string {
 	if topic := e.topics[fn]; topic != "" {
 		return topic
 	}
-	if name := e.in.library[fn]; strings.HasPrefix(name, "npu.") {
-		return name
+	name := e.in.library[fn]
+	if at := strings.LastIndexByte(name, '.'); at > 0 {
+		if h, ok := e.rowsOf(name[:at]); ok && h.module {
+			return name
+		}
 	}
 	return ""
 }

@@ -47,7 +47,7 @@ func (e *Evaluator) result(callee target, args []token) target {
 		returns = libraryResults[e.libraryName(callee)]
 	}
 	returns = returns[strings.LastIndexByte(returns, ' ')+1:] // "host buffer"
-	_, isClass := e.rowsOf(returns)
+	h, isClass := e.rowsOf(returns)
 	switch {
 	case shapes[callee.row] != nil:
 		return target{shape: shapes[callee.row], state: known}
@@ -55,7 +55,7 @@ func (e *Evaluator) result(callee target, args []token) target {
 		return target{value: lua.LString(""), state: known}
 	case returns == "file":
 		return e.child(e.child(target{value: e.globals(), state: known}, "io"), "stdout")
-	case !isClass || returns == "npu":
+	case !isClass || h.module:
 		return target{}
 	}
 	t := target{class: returns, state: known}

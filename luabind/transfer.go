@@ -16,6 +16,7 @@ import (
 type packedTable struct {
 	pairs   [][2]any
 	isError bool // an error object
+	isArray bool // marked by json.array
 }
 
 // packedFunction is the function that a worker runs, or one that it uses.
@@ -85,6 +86,9 @@ func (p *packer) pack(v lua.LValue) (any, error) {
 		}
 		return p.function(x)
 	case *lua.LUserData:
+		if name, ok := p.in.library[x]; ok {
+			return packedName(name), nil
+		}
 		return p.handle(x)
 	}
 	return nil, cannot(typeName(v))
@@ -120,8 +124,8 @@ func (p *packer) table(tb *lua.LTable) (any, error) {
 	if was, ok := p.seen[tb]; ok {
 		return was, nil
 	}
-	out := &packedTable{isError: isErrorObject(tb)}
-	if tb.Metatable != lua.LNil && !out.isError {
+	out := &packedTable{isError: isErrorObject(tb), isArray: p.in.arrayMeta != nil && tb.Metatable == p.in.arrayMeta}
+	if tb.Metatable != lua.LNil && !out.isError && !out.isArray {
 		return nil, cannot("a table with a metatable")
 	}
 	p.nesting++
@@ -261,6 +265,9 @@ func (u *unpacker) unpack(v any) lua.LValue {
 		if x.isError {
 			tb.Metatable = u.in.errorMeta
 		}
+		if x.isArray {
+			tb.Metatable = u.in.jsonArrayMeta()
+		}
 		u.seen[v] = tb
 		for _, pair := range x.pairs {
 			tb.RawSet(u.unpack(pair[0]), u.unpack(pair[1]))
@@ -297,11 +304,8 @@ func (in *Interp) snapshot() {
 			if name == "_G" || name == "arg" {
 				return
 			}
-			in.library[x] = name
+			in.nameTable(name, x)
 			x.ForEach(func(k, v lua.LValue) {
-				if fn, ok := v.(*lua.LFunction); ok {
-					in.library[fn] = name + "." + k.String()
-				}
 				if ops, ok := v.(*lua.LTable); ok && name+"."+k.String() == opsName {
 					in.library[ops] = opsName
 					ops.ForEach(func(k, v lua.LValue) { in.library[v] = opsName + "." + k.String() })
@@ -312,8 +316,22 @@ func (in *Interp) snapshot() {
 	in.library[in.L.Env] = "_G"
 }
 
-// named finds what snapshot named.
+// nameTable names a table of the library and its functions.
+func (in *Interp) nameTable(name string, t *lua.LTable) {
+	in.library[t] = name
+	t.ForEach(func(k, v lua.LValue) {
+		if fn, ok := v.(*lua.LFunction); ok {
+			in.library[fn] = name + "." + k.String()
+		}
+	})
+}
+
+// named finds what snapshot named, or a part of a module.
 func (in *Interp) named(name string) lua.LValue {
+	first, _, _ := strings.Cut(name, ".")
+	if m := findModuleRows(first); m != nil {
+		in.openLibraryModule(m)
+	}
 	for v, n := range in.library {
 		if n == name {
 			return v

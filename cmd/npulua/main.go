@@ -108,7 +108,7 @@ func (p *program) execute(o *options, embedded *source) int {
 	var in *luabind.Interp
 	open := func() (*luabind.Interp, error) {
 		m, err := luabind.Open(ctx, luabind.Options{
-			Session: o.session, Script: script, Args: o.args, Samples: scripts.Data(), Interactive: interactive,
+			Session: o.session, Script: script, Args: o.args, Samples: scripts.Data(), Interactive: interactive, Embedded: embedded != nil,
 			Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr, StdinTerminal: isTerminal(p.stdin), StdoutTerminal: isTerminal(p.stdout),
 			Inherited: p.inherited,
 			Exit:      func(code int) { os.Exit(p.finish(ctx, in, o, nil, code)) },

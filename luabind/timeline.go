@@ -76,11 +76,11 @@ func markOf(c npu.CommandInfo) (m mark, ok bool) {
 	return mark{}, false
 }
 
-// drawTimeline draws what ran after since, in width columns.
-func drawTimeline(streams []npu.StreamCommands, since, now time.Duration, width int) string {
-	var rows []npu.StreamCommands
+// timelineRows are the streams that were busy after since, up to maxRows of them, with the commands that they were busy with, and the time
+// that these take. more is how many streams were left out; without rows nothing has happened.
+func timelineRows(streams []npu.StreamCommands, since, now time.Duration) (rows []npu.StreamCommands, first, last time.Duration, more int) {
 	happened := false // something began or ended
-	first, last := time.Duration(math.MaxInt64), time.Duration(0)
+	first = math.MaxInt64
 	for _, s := range streams {
 		var busy []npu.CommandInfo
 		for _, c := range s.Commands {
@@ -101,13 +101,21 @@ func drawTimeline(streams []npu.StreamCommands, since, now time.Duration, width 
 		}
 	}
 	if !happened {
-		return EmptyTimeline
+		return nil, 0, 0, 0
 	}
 	slices.SortStableFunc(rows, func(a, b npu.StreamCommands) int {
 		return cmp.Or(a.Device-b.Device, a.Context-b.Context, a.Number-b.Number)
 	})
-	more := len(rows) - maxRows
-	rows = rows[:min(len(rows), maxRows)]
+	more = max(len(rows)-maxRows, 0)
+	return rows[:len(rows)-more], first, last, more
+}
+
+// drawTimeline draws what ran after since, in width columns.
+func drawTimeline(streams []npu.StreamCommands, since, now time.Duration, width int) string {
+	rows, first, last, more := timelineRows(streams, since, now)
+	if len(rows) == 0 {
+		return EmptyTimeline
+	}
 	names := make([]string, len(rows))
 	label := 0
 	for i, s := range rows {

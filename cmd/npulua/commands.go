@@ -23,6 +23,7 @@ func init() {
 	commands = []command{
 		{"help", "help [TOPIC]          explain a function, type, kernel or error code", helpCommand},
 		{"run", "run [NAME [args]]      run a script that comes with npulua; alone it lists them", runCommand},
+		{"serve", "serve SCRIPT [...]    run a script on a schedule, with metrics and a status page over HTTP", serveCommand},
 		{"doctor", "doctor [--json]        can NPUs be used here, and if not, why; with --sim the simulator", doctorCommand},
 	}
 }

@@ -83,6 +83,9 @@ func (p *program) finish(ctx context.Context, in *luabind.Interp, o *options, er
 	if !interrupted {
 		pending = p.pending(in) // before the session closes
 	}
+	if !p.endReport(o, in) && status == exitOK {
+		status = exitError
+	}
 	slow := time.AfterFunc(endNotice, func() { p.tellEnd(pending) })
 	closeErr := in.Close(interrupted)
 	slow.Stop()

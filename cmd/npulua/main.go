@@ -50,6 +50,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 			return exitOK
 		}
 	}
+	o.given = args[:len(args)-len(o.args)]
 	if len(o.args) > 0 {
 		for _, c := range commands {
 			if c.name == o.args[0] {
@@ -120,6 +121,11 @@ func (p *program) execute(o *options, embedded *source) int {
 	}
 	if _, err := open(); err != nil {
 		return p.cannotOpen(err)
+	}
+	if err := p.beginReport(o, in.Session().Info()); err != nil {
+		_ = in.Close(true)
+		fmt.Fprintf(p.stderr, "npulua: --report: %v\n", err)
+		return exitError
 	}
 	if notice := in.Session().Info().Notice; notice != "" {
 		fmt.Fprintf(p.stderr, "npulua: %s\n", notice)

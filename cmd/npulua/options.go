@@ -17,6 +17,8 @@ import (
 type options struct {
 	chunks  []chunk // -e and -l, in order
 	args    []string
+	given   []string // the options themselves, as they stand on the command line
+	report  string
 	session npu.Options
 	leaks   bool
 	timeout time.Duration // 0: none
@@ -102,6 +104,7 @@ func newFlags(o *options) *pflag.FlagSet {
 	fs.Var(clockFlag{&o.session.Wall, &clock}, "clock", "time of the simulator: virtual jumps to the next event, wall keeps real time")
 	fs.BoolVar(&o.session.Blocking, "blocking", false, "wait after every queued command, so that errors are raised at the call (also ASCEND_LAUNCH_BLOCKING=1)")
 	fs.BoolVar(&o.leaks, "leaks", false, "list at the end the handles that were never closed")
+	fs.Var(textFlag{&o.report, "DIR"}, "report", "write what ran, metrics and a picture of the streams into files in DIR at the end")
 	fs.Var(secondsFlag{&o.timeout}, "timeout", "end the script after SECONDS, with exit status 124; chunks that are typed have no such end")
 	return fs
 }
@@ -142,6 +145,12 @@ func parseOptions(args []string) (*options, error) {
 		return nil, flagError(fs, err)
 	}
 	o.args = fs.Args()
+	if fs.Changed("report") {
+		if st, err := os.Stat(o.report); err != nil || !st.IsDir() {
+			return nil, fmt.Errorf("--report: %q is no folder", o.report)
+		}
+		o.session.History = true
+	}
 	if fs.Changed("sim") {
 		switch o.session.Backend {
 		case "auto":

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"npulua/cmd/npulua/serve"
+	"npulua/npu"
+	"npulua/scripts"
+)
+
+// serveOptions is the command line of serve.
+type serveOptions struct {
+	listen                string
+	every, timeout, drain time.Duration
+	help                  bool
+}
+
+func newServeFlags(o *serveOptions) *pflag.FlagSet {
+	fs := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	fs.SortFlags = false
+	fs.Usage = func() {}
+	fs.StringVar(&o.listen, "listen", "127.0.0.1:9400", "address to answer on; only this machine can reach the default")
+	o.every, o.drain = 30*time.Second, 30*time.Second
+	fs.Var(intervalFlag{&o.every}, "every", "time from the beginning of a run to that of the next, as in 30s, 5m")
+	fs.Var(intervalFlag{&o.timeout}, "timeout", "end a run that takes longer (default: the time of --every)")
+	fs.Var(intervalFlag{&o.drain}, "drain", "how long a run may go on after SIGTERM or Ctrl-C")
+	fs.BoolVarP(&o.help, "help", "h", false, "show this text")
+	return fs
+}
+
+// intervalFlag is a time such as 30s or 1m30s, or a number of seconds; above zero.
+type intervalFlag struct{ d *time.Duration }
+
+func (f intervalFlag) Set(s string) error {
+	d, err := time.ParseDuration(s)
+	if v, e := strconv.ParseFloat(s, 64); e == nil && math.Abs(v) < 1e9 {
+		d, err = time.Duration(v*float64(time.Second)), nil
+	}
+	if err != nil || d < time.Millisecond {
+		return fmt.Errorf("want a time such as 30s or 5m, got %q", s)
+	}
+	*f.d = d
+	return nil
+}
+func (f intervalFlag) String() string {
+	if *f.d == 0 {
+		return ""
+	}
+	return f.d.String()
+}
+func (f intervalFlag) Type() string { return "TIME" }
+
+func serveHelp() string {
+	return "npulua [options] serve SCRIPT [--listen ADDRESS] [--every TIME] [--timeout TIME] [-- args of the script]\n\n" +
+		"Runs a script on a schedule, each time in a process of its own, and tells over HTTP how it went. SCRIPT is a file,\n" +
+		"or the name of a script that comes with npulua. Options of npulua, such as --sim, come before the word serve.\n\n" +
+		newServeFlags(new(serveOptions)).FlagUsagesWrapped(100) +
+		"\n/metrics      the script's metrics and those of the schedule, for Prometheus" +
+		"\n/             a page for people: last result, checks, live values, timeline, history" +
+		"\n/status.json  the same for programs" +
+		"\n/healthz      200 while the schedule is kept, 503 when results are too old\n" +
+		"\nA run that is due while one is under way is skipped and counted. Ctrl-C or SIGTERM lets the run under way end; a\n" +
+		"second one ends it at once. Exit status: 0 after Ctrl-C or SIGTERM, 1 where the address cannot be used, 2 usage.\n"
+}
+
+// serveCommand runs a script on a schedule.
+func serveCommand(p *program, o *options, args []string) int {
+	so := new(serveOptions)
+	fs := newServeFlags(so)
+	if err := fs.Parse(args); err != nil {
+		return p.usage(fmt.Errorf("serve: %w", flagError(fs, err)))
+	}
+	if so.help {
+		fmt.Fprint(p.stdout, serveHelp())
+		return exitOK
+	}
+	given := fs.Args()
+	dash := fs.ArgsLenAtDash()
+	if dash < 0 {
+		dash = len(given)
+	}
+	if dash != 1 {
+		return p.usage(fmt.Errorf("serve: want one script, got %d; arguments of the script come after --", dash))
+	}
+	if o.timeout > 0 || o.interactive || len(o.chunks) > 0 || o.report != "" {
+		return p.usage(errors.New("serve: --timeout comes after the word serve; -i, -e, -l and --report cannot go with it"))
+	}
+	script, err := scriptCommand(given[0])
+	if err != nil {
+		return p.usage(fmt.Errorf("serve: %w", err))
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		fmt.Fprintf(p.stderr, "npulua: serve: %v\n", err)
+		return exitError
+	}
+	if so.timeout == 0 {
+		so.timeout = so.every
+	}
+	l, err := net.Listen("tcp", so.listen)
+	if err != nil {
+		fmt.Fprintf(p.stderr, "npulua: serve: %v\n", err)
+		return exitError
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // the second signal ends the process
+	log := func(format string, args ...any) {
+		fmt.Fprintf(p.stderr, "npulua: serve: %s\n", strings.TrimSpace(fmt.Sprintf(format, args...)))
+	}
+	fmt.Fprintf(p.stderr, "npulua: serve: %s every %v on http://%s/\n", given[0], so.every, l.Addr())
+	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
+		log("other machines can reach this address, and there is no authentication")
+	}
+	global, rest := o.given, given[1:]
+	s := serve.New(serve.Config{
+		Script: given[0], Version: npu.Version, Every: so.every, Timeout: so.timeout, Log: log,
+		Run: func(ctx context.Context, dir string) serve.Output {
+			var list []string
+			list = append(list, global...)
+			list = append(list, "--report", dir)
+			list = append(list, script...)
+			return serve.Process(ctx, exe, append(list, rest...))
+		},
+	})
+	if err := s.Serve(ctx, l, so.drain); err != nil {
+		log("%v", err)
+		return exitError
+	}
+	return exitOK
+}
+
+// scriptCommand is how a script is run: a file, or one that comes with npulua.
+func scriptCommand(name string) ([]string, error) {
+	if !strings.ContainsRune(name, filepath.Separator) && filepath.Ext(name) == "" {
+		if _, ok := scripts.Find(name); ok {
+			return []string{"run", name}, nil
+		}
+	}
+	if st, err := os.Stat(name); err != nil || st.IsDir() {
+		var names []string
+		for _, s := range scripts.List() {
+			names = append(names, s.Name)
+		}
+		return nil, fmt.Errorf("%q is no file, and no script that comes with npulua%s", name, npu.Suggest(name, names))
+	}
+	return []string{name}, nil
+}

@@ -1,0 +1,91 @@
+package serve
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
+)
+
+// policy lets the page use what it carries itself, and nothing from anywhere else.
+const policy = "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+
+// routes are all addresses that are answered.
+var routes = []struct {
+	path string
+	fn   func(*Server, http.ResponseWriter, *http.Request)
+}{
+	{"GET /{$}", (*Server).servePage},
+	{"GET /healthz", (*Server).serveHealth},
+	{"GET /status.json", (*Server).serveStatus},
+	{"GET /timeline.svg", (*Server).serveTimeline},
+}
+
+// Handler answers requests.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	for _, r := range routes {
+		mux.HandleFunc(r.path, func(w http.ResponseWriter, req *http.Request) { r.fn(s, w, req) })
+	}
+	all := prometheus.Gatherers{s.registry, prometheus.GathererFunc(s.scriptMetrics)}
+	mux.Handle("GET /metrics", promhttp.HandlerFor(all, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}))
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cache-Control", "no-store")
+		mux.ServeHTTP(w, req)
+	})
+}
+
+// scriptMetrics are those of the last run; none where it has failed to report any.
+func (s *Server) scriptMetrics() ([]*dto.MetricFamily, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.report.Metrics, nil
+}
+
+// serveHealth says whether the schedule is kept: 503 once results are too old. How checks came out is told elsewhere.
+func (s *Server) serveHealth(w http.ResponseWriter, _ *http.Request) {
+	s.mu.Lock()
+	why := s.stale()
+	s.mu.Unlock()
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	if why != "" {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = w.Write([]byte(why + "\n"))
+		return
+	}
+	_, _ = w.Write([]byte("ok\n"))
+}
+
+func (s *Server) serveStatus(w http.ResponseWriter, _ *http.Request) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetIndent("", "  ")
+	if err := e.Encode(s.status()); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(b.Bytes())
+}
+
+func (s *Server) serveTimeline(w http.ResponseWriter, req *http.Request) {
+	s.mu.Lock()
+	var picture []byte
+	if last := s.last(); last != nil {
+		picture = last.timeline
+	}
+	s.mu.Unlock()
+	if picture == nil {
+		http.NotFound(w, req)
+		return
+	}
+	w.Header().Set("Content-Type", "image/svg+xml")
+	_, _ = w.Write(picture)
+}

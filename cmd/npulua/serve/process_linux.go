@@ -1,0 +1,11 @@
+package serve
+
+import "syscall"
+
+// groupAttributes put a run in a process group of its own, so that it can be ended as a whole and Ctrl-C does not reach it, and end it
+// when the server dies.
+func groupAttributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+func signalGroup(pid int, sig syscall.Signal) error { return syscall.Kill(-pid, sig) }

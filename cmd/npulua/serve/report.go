@@ -1,0 +1,111 @@
+package serve
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+)
+
+// Names of the files that a run writes into its folder. Each may be missing.
+const (
+	SessionFile  = "session.json" // what ran: a Session
+	MetricsFile  = "metrics.prom" // Prometheus text format
+	CheckFile    = "check.json"   // the report of module check
+	TimelineFile = "timeline.svg" // what the streams did
+)
+
+// Session says what a run was made with.
+type Session struct {
+	Backend   string `json:"backend"`
+	Simulated bool   `json:"simulated"`
+	Detail    string `json:"detail,omitempty"` // "simulated Ascend910B3, 1 device(s), timing modelled"
+}
+
+// Report is what a run has left in its folder.
+type Report struct {
+	Session  *Session // nil: the run did not come so far
+	Metrics  []*dto.MetricFamily
+	Check    json.RawMessage
+	Timeline []byte
+}
+
+// readReport reads the files of dir. What cannot be read is an error; the rest is there all the same.
+func readReport(dir string) (Report, error) {
+	var r Report
+	var errs []error
+	read := func(name string, use func(data []byte) error) {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			return
+		}
+		if err == nil {
+			err = use(data)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", name, err))
+		}
+	}
+	read(SessionFile, func(data []byte) error { return json.Unmarshal(data, &r.Session) })
+	read(MetricsFile, func(data []byte) error {
+		p := expfmt.NewTextParser(model.UTF8Validation)
+		families, err := p.TextToMetricFamilies(bytes.NewReader(data))
+		for _, f := range families {
+			r.Metrics = append(r.Metrics, f)
+		}
+		return err
+	})
+	read(CheckFile, func(data []byte) error {
+		if !json.Valid(data) {
+			return errors.New("is no JSON")
+		}
+		r.Check = data
+		return nil
+	})
+	read(TimelineFile, func(data []byte) error {
+		r.Timeline = data
+		return nil
+	})
+	r.Metrics, errs = r.ownMetrics(errs)
+	return r, errors.Join(errs...)
+}
+
+// reserved is how names of the server's own metrics begin.
+const reserved = "npulua_serve_"
+
+// ownMetrics are the metrics that a script may have. Simulated ones carry a label that says so, so that no alarm and no picture takes them
+// for those of hardware.
+func (r *Report) ownMetrics(errs []error) ([]*dto.MetricFamily, []error) {
+	own := r.Metrics[:0]
+	for _, f := range r.Metrics {
+		if strings.HasPrefix(f.GetName(), reserved) {
+			errs = append(errs, fmt.Errorf("%s: names that begin with %s are the server's own", f.GetName(), reserved))
+			continue
+		}
+		if r.Session != nil && r.Session.Simulated {
+			for _, m := range f.Metric {
+				markSimulated(m)
+			}
+		}
+		own = append(own, f)
+	}
+	slices.SortFunc(own, func(a, b *dto.MetricFamily) int { return strings.Compare(a.GetName(), b.GetName()) })
+	return own, errs
+}
+
+// markSimulated gives m the label simulated="true".
+func markSimulated(m *dto.Metric) {
+	const name = "simulated"
+	m.Label = slices.DeleteFunc(m.Label, func(l *dto.LabelPair) bool { return l.GetName() == name })
+	m.Label = append(m.Label, &dto.LabelPair{Name: new(name), Value: new("true")})
+	slices.SortFunc(m.Label, func(a, b *dto.LabelPair) int { return strings.Compare(a.GetName(), b.GetName()) })
+}

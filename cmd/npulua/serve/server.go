@@ -1,0 +1,216 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Config of a Server. Every and Timeout are above zero.
+type Config struct {
+	Script  string        // what is run, for people
+	Version string        // of npulua
+	Every   time.Duration // from the beginning of a run to that of the next
+	Timeout time.Duration // of one run
+	// Run makes one run, which writes its report into dir, and returns its exit status: -1 where a signal has ended it. It returns soon
+	// after the end of ctx, with nothing left running. It is called for one run at a time.
+	Run func(ctx context.Context, dir string) Output
+	// Now is the clock; nil: time.Now.
+	Now func() time.Time
+	// Log is told of what the operator should know, a line each; nil: nobody.
+	Log func(format string, args ...any)
+}
+
+// Output is what a run has said, and how it has ended.
+type Output struct {
+	Status         int
+	Problem        string // why it could not be started or has no status; "" else
+	Stdout, Stderr string // the last part of each
+}
+
+// kept is how many results the page and /status.json tell of.
+const kept = 100
+
+// Server runs the schedule and answers requests.
+type Server struct {
+	cfg      Config
+	registry *prometheus.Registry
+
+	mu      sync.Mutex
+	began   time.Time
+	results []*Result // the last ones, oldest first
+	running *run      // nil: none
+	runs    int       // begun so far
+	skipped int
+	counts  map[Outcome]int
+	stopped bool
+	report  Report // of the last run
+
+	done sync.WaitGroup
+}
+
+// run is one that has not ended.
+type run struct {
+	number int
+	start  time.Time
+	cancel context.CancelCauseFunc
+}
+
+// Causes of the end of a run's context.
+var (
+	errTimedOut = errors.New("timed out")
+	errStopped  = errors.New("the server ends")
+)
+
+// New makes a server that has not begun.
+func New(cfg Config) *Server {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Log == nil {
+		cfg.Log = func(string, ...any) {}
+	}
+	s := &Server{cfg: cfg, counts: make(map[Outcome]int), began: cfg.Now()}
+	s.registry = prometheus.NewRegistry()
+	s.registry.MustRegister(&collector{s})
+	return s
+}
+
+// Serve keeps the schedule and answers requests on l until ctx is done. Then no run begins any more, the one under
+// way may end for drain, and the listener is closed; requests are answered until then.
+func (s *Server) Serve(ctx context.Context, l net.Listener, drain time.Duration) error {
+	h := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, WriteTimeout: time.Minute}
+	failed := make(chan error, 1)
+	go func() { failed <- h.Serve(l) }()
+	schedule, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan struct{})
+	go func() {
+		s.keep(schedule)
+		close(ended)
+	}()
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+	}
+	stop()
+	<-ended
+	s.drain(drain)
+	finish, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if e := h.Shutdown(finish); e != nil {
+		_ = h.Close() // a client that takes no answer
+	}
+	return err
+}
+
+// drain lets the run under way end, or ends it after limit.
+func (s *Server) drain(limit time.Duration) {
+	s.mu.Lock()
+	r := s.running
+	s.mu.Unlock()
+	if r != nil {
+		s.cfg.Log("run %d is under way and may take %v to end", r.number, limit)
+		t := time.AfterFunc(limit, func() { r.cancel(errStopped) })
+		defer t.Stop()
+	}
+	s.done.Wait()
+}
+
+// keep begins a run at once and then every Every, until ctx is done.
+func (s *Server) keep(ctx context.Context) {
+	t := time.NewTicker(s.cfg.Every)
+	defer t.Stop()
+	for ctx.Err() == nil {
+		s.begin()
+		select {
+		case <-ctx.Done():
+		case <-t.C:
+		}
+	}
+}
+
+// begin starts a run, or counts it as skipped where one is under way.
+func (s *Server) begin() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running != nil {
+		s.skipped++
+		s.cfg.Log("a run is due, but run %d has not ended: skipped", s.running.number)
+		return
+	}
+	s.runs++
+	ctx, cancel := context.WithCancelCause(context.Background())
+	r := &run{number: s.runs, start: s.cfg.Now(), cancel: cancel}
+	s.running = r
+	s.done.Go(func() { s.make(ctx, r) })
+}
+
+// make makes one run and keeps its result.
+func (s *Server) make(ctx context.Context, r *run) {
+	defer r.cancel(nil)
+	t := time.AfterFunc(s.cfg.Timeout, func() { r.cancel(errTimedOut) })
+	defer t.Stop()
+	res := &Result{Number: r.number, Start: r.start, Status: -1, Outcome: Broken}
+	var report Report
+	dir, err := os.MkdirTemp("", "npulua-serve-")
+	if err == nil {
+		defer os.RemoveAll(dir)
+		out := s.cfg.Run(ctx, dir)
+		res.Status, res.Problem, res.Stdout, res.Stderr = out.Status, out.Problem, out.Stdout, out.Stderr
+		res.Outcome = outcomeOf(out.Status)
+		report, err = readReport(dir)
+	}
+	if err != nil {
+		res.Outcome, res.Problem = Broken, err.Error()
+	}
+	switch context.Cause(ctx) {
+	case errTimedOut:
+		res.Outcome, res.Problem = TimedOut, fmt.Sprintf("it took longer than %v", s.cfg.Timeout)
+	case errStopped:
+		res.Outcome, res.Problem = Stopped, "the server was ended"
+	}
+	res.Session, res.Check, res.timeline = report.Session, report.Check, report.Timeline
+	res.Seconds = s.cfg.Now().Sub(r.start).Seconds()
+	if res.Outcome != Passed {
+		s.cfg.Log("run %d: %s, exit status %d %s", res.Number, res.Outcome, res.Status, res.Problem)
+	}
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running = nil
+	s.counts[res.Outcome]++
+	s.report = report
+	if s.results = append(s.results, res); len(s.results) > kept {
+		s.results = s.results[1:]
+	}
+}
+
+// last is the newest result, nil before the first run has ended. s.mu is held.
+func (s *Server) last() *Result {
+	if len(s.results) == 0 {
+		return nil
+	}
+	return s.results[len(s.results)-1]
+}
+
+// stale says why the figures are too old, "" where they are not: no run has ended for two intervals and a timeout. s.mu is held.
+func (s *Server) stale() string {
+	since, what := s.began, "no run has ended since the start"
+	if last := s.last(); last != nil {
+		since, what = last.End(), "no run has ended"
+	}
+	limit := 2*s.cfg.Every + s.cfg.Timeout
+	if age := s.cfg.Now().Sub(since); age > limit {
+		return fmt.Sprintf("%s for %v, one is due every %v", what, age.Round(time.Second), s.cfg.Every)
+	}
+	return ""
+}

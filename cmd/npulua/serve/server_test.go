@@ -1,0 +1,249 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+)
+
+// write leaves the files of a report in dir.
+func write(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// bubble runs a schedule in a time of its own, without a listener.
+func bubble(t *testing.T, cfg Config, fn func(s *Server, stop func())) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		s := New(cfg)
+		ended := make(chan struct{})
+		go func() {
+			s.keep(ctx)
+			close(ended)
+		}()
+		fn(s, cancel)
+		cancel()
+		<-ended
+		s.drain(0)
+	})
+}
+
+func get(t *testing.T, s *Server, path string) (status int, body string) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	s.Handler().ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+	return w.Code, w.Body.String()
+}
+
+func TestSchedule(t *testing.T) {
+	runs := 0
+	cfg := Config{Every: 10 * time.Second, Timeout: 25 * time.Second, Run: func(ctx context.Context, _ string) Output {
+		runs++
+		switch runs {
+		case 1:
+			return Output{}
+		case 2: // over the next two
+			time.Sleep(22 * time.Second)
+			return Output{Status: 3}
+		}
+		<-ctx.Done()
+		return Output{Status: -1}
+	}}
+	bubble(t, cfg, func(s *Server, _ func()) {
+		time.Sleep(5 * time.Second)
+		if st := s.status(); st.Counts[Passed] != 1 || st.Last.Outcome != Passed {
+			t.Errorf("after 5 s: %+v", st)
+		}
+		time.Sleep(30 * time.Second) // at 35 s: begun at 10 s, ended at 32 s, skipped at 20 s and 30 s
+		if st := s.status(); st.Counts[Failed] != 1 || st.Skipped != 2 || st.Last.Seconds != 22 || st.Running != 0 {
+			t.Errorf("after 35 s: %+v", st)
+		}
+		time.Sleep(31 * time.Second) // at 66 s: begun at 40 s, ended by its timeout at 65 s
+		if st := s.status(); st.Counts[TimedOut] != 1 || st.Last.Outcome != TimedOut || st.Last.Problem != "it took longer than 25s" {
+			t.Errorf("after 66 s: %+v, %+v", st, st.Last)
+		}
+	})
+}
+
+func TestStale(t *testing.T) {
+	cfg := Config{Every: time.Second, Timeout: time.Hour, Run: func(context.Context, string) Output {
+		time.Sleep(2 * time.Hour) // whatever it is told
+		return Output{Status: -1}
+	}}
+	bubble(t, cfg, func(s *Server, _ func()) {
+		if status, body := get(t, s, "/healthz"); status != 200 || body != "ok\n" {
+			t.Errorf("healthz at the start: %d %q", status, body)
+		}
+		time.Sleep(time.Hour + 3*time.Second)
+		if status, body := get(t, s, "/healthz"); status != 503 || !strings.Contains(body, "no run has ended since the start for 1h0m3s") {
+			t.Errorf("healthz without results: %d %q", status, body)
+		}
+		if _, body := get(t, s, "/"); !strings.Contains(body, "The figures are old") {
+			t.Error("the page does not say that the figures are old")
+		}
+	})
+}
+
+// TestDrain ends the server during a run.
+func TestDrain(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		takes time.Duration
+		want  Outcome
+	}{{"in time", 5 * time.Second, Passed}, {"too long", time.Minute, Stopped}} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := New(Config{Every: time.Hour, Timeout: time.Hour, Run: func(ctx context.Context, _ string) Output {
+					select {
+					case <-time.After(c.takes):
+						return Output{}
+					case <-ctx.Done():
+						return Output{Status: -1}
+					}
+				}})
+				s.begin()
+				time.Sleep(time.Second)
+				began := time.Now()
+				s.drain(10 * time.Second)
+				if took := time.Since(began); took > 10*time.Second {
+					t.Errorf("the drain took %v", took)
+				}
+				if last := s.status().Last; last == nil || last.Outcome != c.want {
+					t.Errorf("last = %+v, want %v", last, c.want)
+				}
+			})
+		})
+	}
+}
+
+func TestReport(t *testing.T) {
+	var s *Server
+	run := 0
+	cfg := Config{Script: "<b>.lua", Every: time.Second, Timeout: time.Second, Run: func(_ context.Context, dir string) Output {
+		switch run++; run {
+		case 1:
+			write(t, dir, map[string]string{
+				SessionFile:  `{"backend": "sim", "simulated": true, "detail": "simulated Ascend910B3"}`,
+				MetricsFile:  "# HELP npu_temperature_celsius Temperature.\n# TYPE npu_temperature_celsius gauge\nnpu_temperature_celsius{device=\"0\",zone=\"hbm\"} 41.5\n",
+				CheckFile:    `{"schema_version": 1, "verdict": "1 passed", "tests": [{"name": "memory <i>", "result": "pass", "device": 0, "seconds": 0.5, "message": "fine"}]}`,
+				TimelineFile: "<svg/>",
+			})
+			return Output{Stderr: "<script>alert(1)</script>"}
+		case 2:
+			write(t, dir, map[string]string{MetricsFile: "what is this", CheckFile: "{", SessionFile: "[]"})
+			return Output{}
+		case 3:
+			write(t, dir, map[string]string{MetricsFile: "npulua_serve_mine 1\nmine 2\n"})
+			return Output{}
+		}
+		return Output{Status: 1, Problem: "it broke"}
+	}}
+	s = New(cfg)
+	step := func() *Result {
+		s.begin()
+		s.done.Wait()
+		return s.status().Last
+	}
+
+	if r := step(); r.Outcome != Passed || r.Problem != "" || !r.Session.Simulated {
+		t.Errorf("run 1: %+v", r)
+	}
+	_, body := get(t, s, "/metrics")
+	p := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := p.TextToMetricFamilies(strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := families["npu_temperature_celsius"]; f == nil || f.Metric[0].GetGauge().GetValue() != 41.5 || len(f.Metric[0].Label) != 3 || f.Metric[0].Label[1].GetName() != "simulated" {
+		t.Errorf("metric of the script: %v", f)
+	}
+	if families["npulua_serve_runs_total"] == nil || families["npulua_serve_simulated"].Metric[0].GetGauge().GetValue() != 1 {
+		t.Error("metrics of the server are missing")
+	}
+	_, body = get(t, s, "/")
+	for _, want := range []string{"Simulated: these results say nothing about real hardware", "&lt;b&gt;.lua", "memory &lt;i&gt;", "npu_temperature_celsius", "41.5", `src="/timeline.svg"`, "&lt;script&gt;"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if strings.Contains(body, "<script") {
+		t.Error("the page has a script")
+	}
+	if status, body := get(t, s, "/timeline.svg"); status != 200 || body != "<svg/>" {
+		t.Errorf("timeline: %d %q", status, body)
+	}
+	_, body = get(t, s, "/status.json")
+	var st Status
+	if err := json.Unmarshal([]byte(body), &st); err != nil || st.Last.Number != 1 || st.SchemaVersion != SchemaVersion {
+		t.Errorf("status.json: %v, %+v", err, st)
+	}
+
+	if r := step(); r.Outcome != Broken || !strings.Contains(r.Problem, MetricsFile) || !strings.Contains(r.Problem, CheckFile) || !strings.Contains(r.Problem, SessionFile) {
+		t.Errorf("run 2: %+v", r)
+	}
+	if r := step(); r.Outcome != Broken || !strings.Contains(r.Problem, "npulua_serve_mine") {
+		t.Errorf("run 3: %+v", r)
+	}
+	if _, body := get(t, s, "/metrics"); strings.Contains(body, "npu_temperature") || !strings.Contains(body, "\nmine 2\n") {
+		t.Errorf("metrics are not those of the last run:\n%s", body)
+	}
+	if r := step(); r.Outcome != Broken || r.Problem != "it broke" {
+		t.Errorf("run 4: %+v", r)
+	}
+	if _, body := get(t, s, "/metrics"); strings.Contains(body, "\nmine") {
+		t.Error("metrics of an earlier run are still there")
+	}
+	for range kept {
+		step()
+	}
+	if st := s.status(); len(st.History) != kept || st.History[0].Number != 5 {
+		t.Errorf("history has %d runs from %d on", len(st.History), st.History[0].Number)
+	}
+}
+
+// TestServe answers over a connection, and ends.
+func TestServe(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	s := New(Config{Every: time.Hour, Timeout: time.Hour, Run: func(context.Context, string) Output { return Output{} }})
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx, l, time.Minute) }()
+	for _, c := range []struct {
+		method, path string
+		want         int
+	}{{"GET", "/", 200}, {"GET", "/metrics", 200}, {"GET", "/healthz", 200}, {"GET", "/timeline.svg", 404}, {"GET", "/etc/passwd", 404}, {"POST", "/", 405}} {
+		req, _ := http.NewRequestWithContext(ctx, c.method, "http://"+l.Addr().String()+c.path, nil)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != c.want || !strings.Contains(resp.Header.Get("Content-Security-Policy"), "default-src 'none'") {
+			t.Errorf("%s %s: %d, want %d", c.method, c.path, resp.StatusCode, c.want)
+		}
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}

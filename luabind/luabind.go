@@ -78,6 +78,7 @@ type Interp struct {
 
 	operators     map[string]*npu.Operator // that were used
 	loadedModules map[string]*lua.LTable   // of modules that were required
+	checks        *checks                  // of the module check; nil: nobody required it
 	null          *lua.LUserData           // json.null; nil: not made yet
 	arrayMeta     *lua.LTable              // marks arrays of JSON
 
@@ -115,6 +116,7 @@ type Interp struct {
 	panicked *npu.PanicError // the defect of ours that ended the script
 	exiting  bool            // os.exit was called where the session could not be closed
 	exitCode int
+	exited   bool // os.exit was called
 }
 
 // Open starts a session and a virtual machine over it.

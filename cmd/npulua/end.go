@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,6 +47,7 @@ func (p *program) pending(in *luabind.Interp) []string {
 // finish reports what went wrong, tears the session down and returns the exit status: status, or
 // exitError where that is 0 and the teardown found a fault that nobody had been told.
 func (p *program) finish(ctx context.Context, in *luabind.Interp, o *options, err error, status int) int {
+	status = p.endChecks(ctx, in, err, status)
 	if flushErr := in.Flush(); flushErr != nil && !errors.Is(context.Cause(ctx), luabind.ErrClosedPipe) {
 		return p.cannotWrite(in, flushErr)
 	}
@@ -60,7 +62,7 @@ func (p *program) finish(ctx context.Context, in *luabind.Interp, o *options, er
 			p.reportLeaks(in)
 		}
 		_ = in.Close(true) // what queued work is left was dropped when the worker ended the script
-		return code
+		return cmp.Or(code, status)
 	}
 	var internal *npu.PanicError
 	switch {
@@ -98,7 +100,26 @@ func (p *program) finish(ctx context.Context, in *luabind.Interp, o *options, er
 		}
 	}
 	if code, ok := in.ExitStatus(); ok && !interrupted {
-		return code
+		return cmp.Or(code, status)
+	}
+	return status
+}
+
+// endChecks writes the report of a script that has tests, and returns the exit status that goes with it.
+func (p *program) endChecks(ctx context.Context, in *luabind.Interp, err error, status int) int {
+	end := luabind.ChecksEnd{Err: err, Status: status}
+	var internal *npu.PanicError
+	switch code, exits := in.ExitStatus(); {
+	case errors.As(err, &internal):
+		end.Forced = "a defect of npulua"
+	case ctx.Err() != nil:
+		end.Forced = context.Cause(ctx).Error()
+	case exits:
+		end.Err, end.Status = nil, code
+	}
+	status, writeErr := in.EndChecks(end)
+	if writeErr != nil {
+		fmt.Fprintf(p.stderr, "npulua: %v\n", writeErr)
 	}
 	return status
 }

@@ -113,6 +113,13 @@ func checkSetup(c *call) error {
 	if err := next.read(o); err != nil {
 		return err
 	}
+	for _, path := range []string{next.junit, next.markdown} {
+		if path != "" && path != "-" {
+			if err := probeReport(path); err != nil {
+				return c.errorf("%v", err)
+			}
+		}
+	}
 	next.began, next.settings = true, true
 	*k = next
 	return k.begin(c)

@@ -1,10 +1,10 @@
 package luabind
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
@@ -17,6 +17,16 @@ type ChecksEnd struct {
 	Err    error  // of the script
 	Status int    // exit status without its tests
 	Forced string // what ended it from outside, "interrupted"; "": nothing
+	Exit   bool   // Status is what a worker or a host function gave to os.exit
+}
+
+// SettleChecks waits, at the end of a script that has tests, for the work that it has queued outside of them: what that
+// leaves, an error says.
+func (in *Interp) SettleChecks() error {
+	if in.checks == nil || in.checks.written || in.opts.Interactive || in.exited {
+		return nil
+	}
+	return in.session.Settle(in.thread)
 }
 
 // EndChecks writes the report of a script that has tests, unless check.finish has, and returns the exit status of the
@@ -26,7 +36,7 @@ func (in *Interp) EndChecks(end ChecksEnd) (int, error) {
 	if k == nil || in.opts.Interactive || in.exited && !k.began {
 		return end.Status, nil
 	}
-	own := end.Forced == "" && (!in.exited || end.Status == 0)
+	own := end.Forced == "" && (!in.exited && !end.Exit || end.Status == 0)
 	if k.written {
 		switch {
 		case !own:
@@ -42,7 +52,7 @@ func (in *Interp) EndChecks(end ChecksEnd) (int, error) {
 	for _, t := range r.Tests {
 		if t.Running {
 			t.Running = false
-			t.Add(check.Errored, "the script ended before the test did")
+			t.Add(check.Errored, cmp.Or(end.Forced, "the script ended")+" before the test came to its end")
 		}
 	}
 	if end.Forced == "" {
@@ -102,6 +112,9 @@ func (in *Interp) writeChecks(k *checks) error {
 		text = r.Sentence() + "\n"
 	default:
 		text = in.checkSummary(r)
+		if in.opts.StdoutTerminal && len(r.Tests) > 0 { // below the lines of the tests
+			text = "\n" + text
+		}
 	}
 	ctx, cancel := in.ctx, context.CancelFunc(func() {})
 	if ctx.Err() != nil {
@@ -112,24 +125,12 @@ func (in *Interp) writeChecks(k *checks) error {
 	return errors.Join(errs...)
 }
 
-// writeReport writes a file.
-func writeReport(path string, data []byte) error {
-	if err := os.WriteFile(path, data, 0o666); err != nil {
-		var pe *os.PathError
-		if errors.As(err, &pe) {
-			err = pe.Err
-		}
-		return fmt.Errorf("report: cannot write %s: %w", path, err)
-	}
-	return nil
-}
-
 // checkSummary is the report for people.
 func (in *Interp) checkSummary(r *check.Report) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n%s\n", r.Title, r.Where())
 	if len(r.Tests) > 0 {
-		b.WriteString(in.table(r.Rows()) + "\n")
+		b.WriteString(in.wrapTable(r.Rows()) + "\n")
 	}
 	b.WriteString(r.Details())
 	fmt.Fprintf(&b, "%s\n%s\n", r.Counts(), r.Sentence())

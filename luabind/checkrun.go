@@ -113,20 +113,16 @@ func (in *Interp) tell(k *checks, t *check.Test) {
 
 // runTest makes the attempts of t. An error is none of the test: the script ends.
 func (c *call) runTest(k *checks, t *check.Test, o testOptions, fn *lua.LFunction) error {
-	begin, err := c.t.Now()
-	if err != nil {
-		return err
-	}
 	k.running++
-	t.Running, t.Begin = true, begin-k.start
 	defer func() { k.running-- }()
+	t.Running = true
 	for {
-		err := c.attempt(t, o, fn)
-		if now, e := c.t.Now(); e == nil {
-			t.Took = now - begin
-		}
-		if err != nil {
-			return err // Running tells that it has not come to its end
+		if err := c.attempt(t, o, fn); err != nil {
+			if c.in.ctx.Err() == nil { // else EndChecks says what ended it
+				t.Running = false
+				t.Add(check.Errored, "was broken off: "+shownText(c.in.FormatError(err)))
+			}
+			return err
 		}
 		if len(t.Earlier) >= o.retries || t.Result != check.Fail && t.Result != check.Error {
 			break
@@ -138,30 +134,26 @@ func (c *call) runTest(k *checks, t *check.Test, o testOptions, fn *lua.LFunctio
 	return nil
 }
 
-// attempt runs fn once, in a task of its own, and takes away what it leaves.
+// attempt runs fn once, in a task of its own, and takes away what it leaves. Its time begins when its device is open.
 func (c *call) attempt(t *check.Test, o testOptions, fn *lua.LFunction) error {
-	in, by := c.in, c.t
-	g := in.sched.NewGroup()
-	x := &trial{test: t, attempt: &t.Attempt}
-	k := &task{turn: in.threads.NewTask(), state: in.L}
-	var err error
-	k.Task, err = g.Spawn(by, func(th *npu.Thread) error {
-		if err := x.open(th, o.device); err != nil {
-			return err
-		}
-		_, err := k.turn.Run(fn, in.checks.trials.wrap(x, &x.bound))
-		return in.caught(err)
-	})
-	if err != nil {
-		return err
+	w := watch{in: c.in, by: c.t, group: c.in.sched.NewGroup(), trial: &trial{test: t, attempt: &t.Attempt}, timeout: o.timeout}
+	err := w.open(o.device)
+	if err == nil {
+		w.begin, err = c.t.Now()
 	}
-	k.Bound = k
-	k.OnCancel = func() { k.turn.Cancel(errTestOver) }
-
-	w := watch{in: in, by: by, group: g, trial: x, timeout: o.timeout}
-	err = w.run(k)
-	by.Shield(func() { err = errors.Join(err, w.clear()) })
-	x.over = true
+	if err == nil {
+		if t.Earlier == nil {
+			t.Begin = w.begin - c.in.checks.start
+		}
+		if t.Result == check.Pass {
+			err = w.run(fn)
+		}
+	}
+	c.t.Shield(func() { err = errors.Join(err, w.clear()) })
+	w.trial.over = true
+	if now, e := c.t.Now(); e == nil {
+		t.Took = now - c.in.checks.start - t.Begin
+	}
 	if err == nil {
 		t.Attempt.End()
 	}
@@ -171,105 +163,131 @@ func (c *call) attempt(t *check.Test, o testOptions, fn *lua.LFunction) error {
 // errTestOver is what the instructions of a test raise whose time is over.
 var errTestOver = errors.New("the test was ended")
 
-// open makes a context of its own current for the test.
-func (x *trial) open(th *npu.Thread, id int) (err error) {
+// watch runs a test and waits for it, and for what it has begun.
+type watch struct {
+	in      *Interp
+	by      *npu.Thread // who waits
+	group   *npu.Group
+	trial   *trial
+	ctx     *npu.Context // of the test's own; nil: none
+	begin   time.Duration
+	timeout time.Duration
+}
+
+// open makes a context for the test, in a task of its group: what is current for the caller stays so.
+func (w *watch) open(id int) error {
 	if id == check.NoDevice {
 		return nil
 	}
-	if x.dev, err = th.Device(id); err != nil {
+	t, err := w.group.Spawn(w.by, func(th *npu.Thread) (err error) {
+		if w.trial.dev, err = th.Device(id); err == nil {
+			w.ctx, err = w.trial.dev.CreateContext(th)
+		}
 		return err
-	}
-	_, err = x.dev.CreateContext(th)
-	return err
-}
-
-// watch waits for a test, and for what it has begun.
-type watch struct {
-	in      *Interp
-	by      *npu.Thread
-	group   *npu.Group
-	trial   *trial
-	timeout time.Duration
-	late    bool // it did not end in time
-}
-
-// run waits until the function of the test, what it spawned and the work that it queued are over, or its time is.
-// An error says that who waits must not go on.
-func (w *watch) run(k *task) error {
-	begin, err := w.by.Now()
+	})
 	if err != nil {
 		return err
 	}
-	left := func() time.Duration {
-		now, _ := w.by.Now() // it did not fail before
-		return max(w.timeout-(now-begin), 0)
+	if err := t.AwaitEnd(w.by, -1); err != nil {
+		return err
 	}
+	var e *npu.Error
+	if err = t.Join(w.by, 0); errors.As(err, &e) {
+		w.trial.attempt.Add(check.Errored, fmt.Sprintf("device %d cannot be used: %s", id, shownText(errorText(w.in.errorObjects(err, "device", w.trial.test.Where)))))
+		return nil
+	}
+	return err
+}
+
+// left is how much time the test has.
+func (w *watch) left() time.Duration {
+	now, _ := w.by.Now() // which would fail in the wait, too
+	return max(w.timeout-(now-w.begin), 0)
+}
+
+// run calls fn and waits until that, what it spawned and the work that it queued are over, or its time is. An error
+// says that who waits must not go on.
+func (w *watch) run(fn *lua.LFunction) error {
+	k := &task{turn: w.in.threads.NewTask(), state: w.in.L}
+	var err error
+	k.Task, err = w.group.Spawn(w.by, func(th *npu.Thread) error {
+		if w.ctx != nil {
+			if err := w.ctx.SetCurrent(th); err != nil {
+				return err
+			}
+		}
+		_, err := k.turn.Run(fn, w.in.checks.trials.wrap(w.trial, &w.trial.bound))
+		return w.in.caught(err)
+	})
+	if err != nil {
+		return err
+	}
+	k.Bound = k
+	k.OnCancel = func() { k.turn.Cancel(errTestOver) }
 	if err := k.AwaitEnd(w.by, w.timeout); err != nil {
-		return w.timedOut(err, "timed out after "+check.Seconds(w.timeout))
+		return w.timedOut(err, "")
 	}
 	if err := w.ended(k); err != nil {
 		return err
 	}
-	if err := w.group.Await(w.by, left()); err != nil {
-		return w.timedOut(err, "timed out after "+check.Seconds(w.timeout)+": tasks that it spawned have not ended")
+	if err := w.group.Await(w.by, w.left()); err != nil {
+		return w.timedOut(err, ": tasks that it spawned have not ended")
 	}
-	fault, err := w.group.Settle(w.by, left())
-	w.faults(fault, "left a fault: ")
+	for _, x := range w.workers() {
+		if _, _, err := x.ended.Receive(w.by, w.left()); err != nil {
+			return w.timedOut(err, fmt.Sprintf(": %v has not ended", x))
+		}
+	}
+	faults, err := w.group.Settle(w.by, w.left())
+	for _, f := range faults {
+		w.note(f.Err, fmt.Sprintf("left a fault on device %d: ", f.Device))
+	}
 	if err != nil {
-		return w.timedOut(err, "timed out after "+check.Seconds(w.timeout)+": work that it queued is not done")
+		return w.timedOut(err, ": work that it queued is not done")
 	}
 	return nil
 }
 
 // ended judges the end of the test's function.
 func (w *watch) ended(k *task) error {
-	w.group.TakeFailures()
-	err := k.Err()
-	var panicked *npu.PanicError
+	err := k.Join(w.by, 0)
 	var script *scriptError
-	var e *npu.Error
-	switch {
-	case err == nil:
-	case errors.As(err, &panicked):
-		return err
-	case errors.As(err, &script):
-		if script.value == w.in.checks.stop {
-			return nil
-		}
-		text := w.in.finding(w.trial, script.value)
-		w.trial.attempt.Add(check.Errored, text)
-		if script.trace != "" {
-			w.trial.attempt.Add(check.Log, shownTrace(strings.Replace(script.trace, "in main chunk", "in the function of the test", 1)))
-		}
-	case errors.As(err, &e):
-		w.trial.attempt.Add(check.Errored, fmt.Sprintf("device %d cannot be used: %s", w.trial.test.Device, shownText(errorText(w.in.errorObjects(err, "device", w.trial.test.Where)))))
-	default:
-		w.trial.attempt.Add(check.Errored, shownText(err.Error()))
+	if err == nil || !errors.As(err, &script) {
+		return err // a defect of ours
+	}
+	if script.value == w.in.checks.stop {
+		return nil
+	}
+	w.trial.attempt.Add(check.Errored, w.in.finding(k.Thread(), script.value))
+	if script.trace != "" {
+		w.trial.attempt.Add(check.Log, shownTrace(strings.Replace(script.trace, "in main chunk", "in the function of the test", 1)))
 	}
 	return nil
 }
 
-// faults notes what work has left.
-func (w *watch) faults(err error, what string) {
+// note notes what an error, or several that are joined, keeps the test from a good end.
+func (w *watch) note(err error, what string) {
 	for _, one := range flatten(err) {
 		if one != nil {
-			w.trial.attempt.Add(check.Errored, what+w.in.finding(w.trial, w.in.errorObjects(one, "synchronize", "")))
+			w.trial.attempt.Add(check.Errored, what+shownText(errorText(w.in.errorObjects(one, "synchronize", ""))))
 		}
 	}
 }
 
-// timedOut notes that the time of the test is over, where err says that; any other error is returned.
+// timedOut notes that the time of the test is over, where err says that, with text after it; any other error is
+// returned.
 func (w *watch) timedOut(err error, text string) error {
 	var e *npu.Error
 	if !errors.As(err, &e) || e.Code != npu.ErrStreamTimeout || w.by.Interrupted() {
 		return err
 	}
-	w.late = true
-	lines := w.group.Report(w.by)
-	for _, line := range lines {
-		text += "\n" + shownLine(line)
+	text = "timed out after " + check.Seconds(w.timeout) + text
+	waits, streams := w.group.Report(w.by)
+	lines := append(streams, waits...)
+	if len(lines) > 0 {
+		text += "; " + strings.Join(lines, "\n")
 	}
-	w.trial.attempt.Add(check.Errored, text)
+	w.trial.attempt.Add(check.Errored, shownText(text))
 	return nil
 }
 
@@ -280,7 +298,7 @@ func (w *watch) clear() error {
 		return nil
 	}
 	w.group.Cancel(w.by)
-	w.cleanup(w.group.Abort(w.by))
+	w.note(w.group.Abort(w.by), notClean)
 	if err := w.group.Await(w.by, -1); err != nil {
 		return err
 	}
@@ -290,11 +308,28 @@ func (w *watch) clear() error {
 		}
 		w.trial.attempt.Add(check.Errored, shownText(fmt.Sprintf("%v failed, and nobody joined it: %s", t, w.in.FormatError(t.Err()))))
 	}
-	w.cleanup(w.group.Close(w.by))
+	for _, x := range w.workers() {
+		if x.status() == npu.TaskRunning {
+			x.cancel(errTestOver)
+		}
+		<-x.gone
+		if err := x.takeFailure(); err != nil {
+			w.trial.attempt.Add(check.Errored, shownText(fmt.Sprintf("%v failed, and nobody joined it: %s", x, w.in.FormatError(w.in.workerFailure(x, err)))))
+		}
+	}
+	w.note(w.group.Close(w.by), notClean)
 	return nil
 }
 
-// cleanup notes that something was not cleaned up.
-func (w *watch) cleanup(err error) {
-	w.faults(err, "could not be cleaned up: ")
+// workers are those that the test has started.
+func (w *watch) workers() (list []*worker) {
+	for _, x := range w.in.allWorkers() {
+		if x.group == w.group {
+			list = append(list, x)
+		}
+	}
+	return list
 }
+
+// notClean begins the message of a test after which something is left on its device.
+const notClean = "could not be cleaned up: "

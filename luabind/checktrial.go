@@ -149,7 +149,7 @@ func trialTry(c *call, t *trial) error {
 		t.attempt.Checks--
 		return err
 	}
-	t.attempt.Add(check.Failed, c.in.finding(t, script.value))
+	t.attempt.Add(check.Failed, c.in.finding(c.t, script.value))
 	c.push(lua.LFalse)
 	c.push(script.value)
 	return nil
@@ -166,19 +166,16 @@ func isFinding(v lua.LValue) bool {
 	return code != lua.LNumber(npu.ErrInvalidParam) && code != lua.LNumber(npu.ErrNotSupported)
 }
 
-// finding is an error as a message of a test. NPU errors name the device.
-func (in *Interp) finding(t *trial, v lua.LValue) string {
+// finding is an error as a message of a test. NPU errors name the device that was current on t.
+func (in *Interp) finding(t *npu.Thread, v lua.LValue) string {
 	text := shownText(in.text(v))
-	if tb, ok := v.(*lua.LTable); ok && isErrorObject(tb) {
-		if t.dev != nil {
-			return fmt.Sprintf("device %d: %s", t.dev.ID(), text)
-		}
-		if x, err := in.thread.CurrentContext(); err == nil {
-			return fmt.Sprintf("device %d: %s", x.Device().ID(), text)
-		}
-	}
 	if text == "" {
 		return "an error without a text"
+	}
+	if tb, ok := v.(*lua.LTable); ok && isErrorObject(tb) {
+		if x, err := t.CurrentContext(); err == nil {
+			return fmt.Sprintf("device %d: %s", x.Device().ID(), text)
+		}
 	}
 	return text
 }

@@ -46,6 +46,7 @@ type Options struct {
 	Stderr  io.Writer   // nil: os.Stderr
 	// StdinTerminal and StdoutTerminal say that people sit there: output is shown line by line then.
 	StdinTerminal, StdoutTerminal bool
+	Columns                       int   // of the terminal of Stdout, which tables fit; 0: there is no limit
 	Samples                       fs.FS // files that scripts read as "sample:NAME"; nil: none
 	// Embedded says that Script is no file: nothing lies beside it.
 	Embedded bool
@@ -73,7 +74,7 @@ type Interp struct {
 	sites    *sites
 	calls    []*call
 	state    *lua.LState // the one that called us last
-	columns  int         // of the terminal: see Evaluator.Fit
+	columns  int         // of the terminal: see Options.Columns and Evaluator.Fit
 	builtins map[string]*npu.Kernel
 
 	operators     map[string]*npu.Operator // that were used
@@ -121,7 +122,7 @@ type Interp struct {
 
 // Open starts a session and a virtual machine over it.
 func Open(ctx context.Context, opts Options) (*Interp, error) {
-	in := &Interp{opts: opts, sites: newSites()}
+	in := &Interp{opts: opts, sites: newSites(), columns: opts.Columns}
 	in.Runner = Runner{in, in.callMain}
 	ctx, in.cancel = context.WithCancelCause(ctx)
 	in.ctx = ctx

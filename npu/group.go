@@ -16,6 +16,7 @@ type Group struct {
 	scope *scope
 	used  []*streamState // by commands of its tasks; garbage collection leaves them alone until Close
 	last  *streamState   // of used
+	first *Task          // that Spawn made
 }
 
 // NewGroup makes a group without tasks. Close ends it.
@@ -25,7 +26,11 @@ func (s *Scheduler) NewGroup() *Group {
 
 // Spawn makes a task of g; see Scheduler.Spawn.
 func (g *Group) Spawn(by *Thread, fn func(*Thread) error) (*Task, error) {
-	return g.sch.spawn(by, g, fn)
+	t, err := g.sch.spawn(by, g, fn)
+	if g.first == nil {
+		g.first = t
+	}
+	return t, err
 }
 
 // Group is the group that t is part of, or nil.
@@ -97,19 +102,24 @@ func (t *Thread) countdown(timeout time.Duration) (left func() (time.Duration, e
 	}, err
 }
 
-// Settle waits until the streams that g used have no work left. fault joins the faults of that work; err is
+// StreamFault is what the work of a stream has left.
+type StreamFault struct {
+	Device int
+	Err    error
+}
+
+// Settle waits until the streams that g used have no work left, and returns the faults of that work. The error is
 // ErrStreamTimeout, with a report, where timeout is over before.
-func (g *Group) Settle(t *Thread, timeout time.Duration) (fault, err error) {
+func (g *Group) Settle(t *Thread, timeout time.Duration) (faults []StreamFault, err error) {
 	s := g.sch.s
-	var faults []error
-	add := func(_ *streamState, err error) {
+	add := func(st *streamState, err error) {
 		for _, other := range faults { // a context that stopped says so of every stream
-			if e, ok := other.(*Error); ok {
+			if e, ok := other.Err.(*Error); ok {
 				err = unlessTold(err, e)
 			}
 		}
 		if err != nil {
-			faults = append(faults, err)
+			faults = append(faults, StreamFault{st.name.device, err})
 		}
 	}
 	left, err := t.countdown(timeout)
@@ -118,38 +128,44 @@ func (g *Group) Settle(t *Thread, timeout time.Duration) (fault, err error) {
 	}
 	states, err := s.unfinished(t, g.used, add)
 	for len(states) > 0 && err == nil {
-		rest, e := left()
-		if e != nil {
-			return errors.Join(faults...), e
+		rest, err := left()
+		if err != nil {
+			return faults, err
 		}
 		st := states[0]
-		e = synchronizeState(t, st, rest)
-		if !finished(e) {
-			return errors.Join(faults...), t.reported(e, states...)
+		if err = synchronizeState(t, st, rest); !finished(err) {
+			return faults, t.reported(err, states...)
 		}
-		if !isGone(e) {
-			add(st, e)
+		if !isGone(err) {
+			add(st, err)
 		}
-		states, err = s.unfinished(t, states[1:], add)
+		if states, err = s.unfinished(t, states[1:], add); err != nil {
+			return faults, err
+		}
 	}
-	return errors.Join(faults...), err
+	return faults, err
 }
 
-// Report says what the tasks of g wait for, and which streams that it used have work left, a line each.
-func (g *Group) Report(t *Thread) []string {
-	var lines []string
+// Report says what the tasks of g wait for, the first one without its name, and which streams that they used have work
+// left, a line each.
+func (g *Group) Report(t *Thread) (waits, streams []string) {
 	for _, x := range g.Tasks() {
-		if x.wait != nil {
-			lines = append(lines, x.String()+" "+x.wait.text(g.sch.s))
+		text := "is running"
+		if x.wait != nil && !x.wait.over.Load() {
+			text = x.wait.text(g.sch.s)
 		}
+		if x != g.first {
+			text = x.String() + " " + text
+		}
+		waits = append(waits, text)
 	}
 	_ = t.call(0, func(d driver.Driver) error { // without it the report is poorer, no other
 		return g.sch.s.exec.Untimed(func() error {
-			lines = append(lines, g.sch.s.report(d, g.used)...)
+			streams = g.sch.s.report(d, g.used)
 			return nil
 		})
 	})
-	return bounded(lines, "waits and streams")
+	return bounded(waits, "waits"), bounded(streams, "streams with work left")
 }
 
 // Cancel cancels all tasks of g; see Task.Cancel.

@@ -26,12 +26,14 @@ func Number(v float64) string {
 // Seconds is a time for people, with the unit that suits it.
 func Seconds(d time.Duration) string {
 	switch {
+	case d == 0:
+		return "0 s"
 	case d < time.Millisecond:
 		return fmt.Sprintf("%.3g us", float64(d)/1e3)
 	case d < time.Second:
 		return fmt.Sprintf("%.3g ms", float64(d)/1e6)
 	}
-	return fmt.Sprintf("%.2f s", d.Seconds())
+	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", d.Seconds()), "0"), ".") + " s"
 }
 
 // firstLine is text up to its first line end.

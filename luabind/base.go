@@ -34,7 +34,7 @@ func (in *Interp) osExit(L *lua.LState) int {
 	default:
 		code = lua51.CheckInt(L, 1)
 	}
-	in.exitCode = code
+	in.exitCode, in.exited = code, true
 	in.exit(L)
 	return 0
 }

@@ -106,3 +106,42 @@ func narrowed(rows [][]string, fewer int) [][]string {
 	}
 	return out
 }
+
+// wrapTable is table, but that the cells of the last column are broken into lines before it becomes a list.
+func (in *Interp) wrapTable(rows [][]string) string {
+	text := grid(rows)
+	if in.fits(text) {
+		return text
+	}
+	last := len(rows[0]) - 1
+	room := columnWidths(rows)[last] - (strings.IndexByte(text, '\n') - in.columns)
+	if room < max(2*leastColumn, textWidth(rows[0][last])) {
+		return in.table(rows)
+	}
+	var out [][]string
+	for _, row := range rows {
+		for i, line := range strings.Split(Wrap(row[last], room), "\n") {
+			for more := true; more; {
+				next := make([]string, len(row))
+				if i == 0 {
+					copy(next, row)
+				}
+				next[last], line = cutWidth(line, room)
+				out = append(out, next)
+				i, more = i+1, line != ""
+			}
+		}
+	}
+	return grid(out)
+}
+
+// cutWidth divides text after most columns.
+func cutWidth(text string, most int) (head, rest string) {
+	width := 0
+	for i, r := range text {
+		if width += textWidth(string(r)); width > most && i > 0 {
+			return text[:i], text[i:]
+		}
+	}
+	return text, ""
+}

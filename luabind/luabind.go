@@ -46,6 +46,7 @@ type Options struct {
 	Stderr  io.Writer   // nil: os.Stderr
 	// StdinTerminal and StdoutTerminal say that people sit there: output is shown line by line then.
 	StdinTerminal, StdoutTerminal bool
+	Columns                       int   // of the terminal of Stdout, which tables fit; 0: there is no limit
 	Samples                       fs.FS // files that scripts read as "sample:NAME"; nil: none
 	// Embedded says that Script is no file: nothing lies beside it.
 	Embedded bool
@@ -73,11 +74,12 @@ type Interp struct {
 	sites    *sites
 	calls    []*call
 	state    *lua.LState // the one that called us last
-	columns  int         // of the terminal: see Evaluator.Fit
+	columns  int         // of the terminal: see Options.Columns and Evaluator.Fit
 	builtins map[string]*npu.Kernel
 
 	operators     map[string]*npu.Operator // that were used
 	loadedModules map[string]*lua.LTable   // of modules that were required
+	checks        *checks                  // of the module check; nil: nobody required it
 	null          *lua.LUserData           // json.null; nil: not made yet
 	arrayMeta     *lua.LTable              // marks arrays of JSON
 
@@ -115,11 +117,12 @@ type Interp struct {
 	panicked *npu.PanicError // the defect of ours that ended the script
 	exiting  bool            // os.exit was called where the session could not be closed
 	exitCode int
+	exited   bool // os.exit was called
 }
 
 // Open starts a session and a virtual machine over it.
 func Open(ctx context.Context, opts Options) (*Interp, error) {
-	in := &Interp{opts: opts, sites: newSites()}
+	in := &Interp{opts: opts, sites: newSites(), columns: opts.Columns}
 	in.Runner = Runner{in, in.callMain}
 	ctx, in.cancel = context.WithCancelCause(ctx)
 	in.ctx = ctx

@@ -22,7 +22,8 @@ type worker struct {
 	parent   *Interp
 	number   int
 	site     npu.Site
-	function bool // it runs a function, no file
+	function bool       // it runs a function, no file
+	group    *npu.Group // of the test that started it; nil: none
 	cancel   context.CancelCauseFunc
 	ended    *npu.Channel  // closed at the end, for scripts
 	gone     chan struct{} // closed after that, when nothing of the worker is left
@@ -99,7 +100,7 @@ func moduleWorker(c *call) error {
 		p.drop()
 		return err
 	}
-	w := &worker{parent: in, site: c.site, gone: make(chan struct{}), function: c.arg(1).Type() == lua.LTFunction, state: npu.TaskRunning}
+	w := &worker{parent: in, site: c.site, group: c.t.Group(), gone: make(chan struct{}), function: c.arg(1).Type() == lua.LTFunction, state: npu.TaskRunning}
 	if w.ended, err = c.t.NewChannel(0); err != nil {
 		p.drop()
 		return err
@@ -157,7 +158,16 @@ var errEnd = errors.New("the worker was cancelled")
 func (w *worker) run(ctx context.Context, thread *npu.Thread, build func(*unpacker) lua.LValue, args []any) {
 	defer close(w.gone)
 	m := w.parent.newWorkerMachine(ctx, w, thread)
-	results, err := w.script(m, build, args)
+	var results []lua.LValue
+	var err error
+	if w.group != nil { // what it makes goes with it
+		err = thread.Scope(func() (err error) {
+			results, err = w.script(m, build, args)
+			return err
+		})
+	} else {
+		results, err = w.script(m, build, args)
+	}
 	packed, err := m.packResults(results, err)
 	w.mu.Lock()
 	w.results, w.err = packed, err
@@ -393,6 +403,17 @@ func (in *Interp) othersRun() bool {
 		}
 	}
 	return false
+}
+
+// takeFailure is the error of a worker that failed, for the one who is told of it first.
+func (w *worker) takeFailure() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.state != npu.TaskFailed || w.joined {
+		return nil
+	}
+	w.joined = true
+	return w.err
 }
 
 // workerFailures are the errors of workers that failed and were never joined.

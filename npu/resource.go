@@ -118,6 +118,7 @@ func (r *resource) close(t *Thread, by string, force bool) error {
 	// What closes along with its parent takes no time of its own: how much is left of it depends on
 	// when garbage was collected.
 	along := by != "" && by != "scope" && by != "session"
+	force = force || t.group.abandoned()
 	var errs []error
 	if !force && r.before != nil {
 		err := r.before(t)
@@ -132,7 +133,7 @@ func (r *resource) close(t *Thread, by string, force bool) error {
 			errs = append(errs, err)
 		}
 	}
-	force = force || t.c.Err() != nil // nobody waits for what is left, and the driver must not either
+	force = force || t.c.Err() != nil || t.group.abandoned() // nobody waits for what is left, and the driver must not either
 	for _, c := range slices.Backward(children) {
 		errs = append(errs, c.close(t, r.kind, force))
 	}

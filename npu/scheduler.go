@@ -79,13 +79,18 @@ func (s *Scheduler) end() {
 	s.s.schedulers = slices.DeleteFunc(s.s.schedulers, func(x *Scheduler) bool { return x == s })
 }
 
-// Spawn makes a task that calls fn once its turn comes. It has no current context, as a new host thread.
+// Spawn makes a task that calls fn once its turn comes. It has no current context, as a new host thread. It is part of
+// the group of by.
 func (s *Scheduler) Spawn(by *Thread, fn func(*Thread) error) (*Task, error) {
+	return s.spawn(by, by.group, fn)
+}
+
+func (s *Scheduler) spawn(by *Thread, group *Group, fn func(*Thread) error) (*Task, error) {
 	if s.closed {
 		return nil, errorf(ErrInternal, "the program is at its end: no task can be started")
 	}
 	s.count++
-	t := newTask(s, s.count, by.Site, fn)
+	t := newTask(s, s.count, by.Site, group, fn)
 	s.live[t] = struct{}{}
 	s.makeReady(t)
 	return t, nil

@@ -9,6 +9,8 @@ import (
 type scope struct {
 	outer   *scope
 	created []*resource
+	final   bool // nothing is kept: it stays until close
+	force   bool // closing waits for no work
 	closing bool // what is left belongs to close, not to garbage collection; under session.mu
 }
 
@@ -38,7 +40,7 @@ func (sc *scope) close(t *Thread) error {
 	var errs []error
 	for _, r := range slices.Backward(sc.created) {
 		if r.scope == sc {
-			errs = append(errs, r.close(t, "scope", false))
+			errs = append(errs, r.close(t, "scope", sc.force))
 		}
 	}
 	err := errors.Join(errs...)
@@ -65,7 +67,7 @@ func (sc *scope) handOn(t *Thread) {
 // keep hands r to the scope around the innermost one, or to nobody where there is none.
 func (t *Thread) keep(r *resource) {
 	sc := t.scope
-	if sc == nil || r.scope != sc {
+	if sc == nil || r.scope != sc || sc.final {
 		return
 	}
 	t.s.mu.Lock()

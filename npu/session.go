@@ -204,6 +204,19 @@ func (s *Session) Close(force bool) error {
 	return err
 }
 
+// Settle waits for all queued work, and returns the faults of it that nobody has been told.
+func (s *Session) Settle(t *Thread) error {
+	err := s.synchronizeAll(t, s.root, -1, true)
+	if t.c.Err() != nil { // it says only that t was ended
+		return nil
+	}
+	s.mu.Lock()
+	untold := s.untold
+	s.untold = nil
+	s.mu.Unlock()
+	return errors.Join(append(untold, err)...)
+}
+
 // closeChildren closes everything below the session and joins the errors.
 func (r *resource) closeChildren(t *Thread, force bool) error {
 	var errs []error

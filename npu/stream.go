@@ -156,6 +156,9 @@ func (s *Stream) begin(t *Thread, op driver.Op) (executor.Pending, *driver.Comma
 	if err := s.makeRoom(t); err != nil {
 		return executor.Pending{}, nil, err
 	}
+	if t.group != nil {
+		t.group.use(s.state)
+	}
 	p, c := t.c.Begin()
 	c.Op = op
 	c.Site = t.Site

@@ -67,7 +67,7 @@ func (t *Thread) scheduler() *Scheduler {
 
 // interrupted is why t may not wait any more.
 func (t *Task) interrupted() error {
-	if t.cancelled != nil && t.shield == 0 {
+	if t.cancelled != nil && (t.shield == 0 || t.thread.group.abandoned()) {
 		return t.cancelled
 	}
 	if err := t.over(); err != nil {

@@ -56,9 +56,12 @@ func (s TaskState) String() string {
 	return [...]string{"ready", "running", "waiting", "done", "failed", "cancelled"}[s]
 }
 
-func newTask(s *Scheduler, number int, site Site, fn func(*Thread) error) *Task {
+func newTask(s *Scheduler, number int, site Site, group *Group, fn func(*Thread) error) *Task {
 	t := &Task{sch: s, number: number, site: site, fn: fn}
-	t.thread = &Thread{s: s.s, c: s.c, Site: site, task: t}
+	t.thread = &Thread{s: s.s, c: s.c, Site: site, task: t, group: group}
+	if group != nil {
+		t.thread.scope = group.scope
+	}
 	t.next, _ = iter.Pull(t.run)
 	return t
 }
@@ -204,4 +207,19 @@ func (t *Task) wake(err error) {
 	if w := t.wait; w != nil {
 		w.finish(t.sch, err)
 	}
+}
+
+// Interrupted reports whether the task of t was cancelled, or its program has ended from outside: errors of its waits
+// say only that.
+func (t *Thread) Interrupted() bool {
+	return t.c.Err() != nil || t.task != nil && (t.task.cancelled != nil || t.task.over() != nil)
+}
+
+// Shield lets fn give something back: Cancel does not end its waits.
+func (t *Thread) Shield(fn func()) {
+	if t.task != nil {
+		t.task.shield++
+		defer func() { t.task.shield-- }()
+	}
+	fn()
 }

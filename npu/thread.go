@@ -18,7 +18,8 @@ type Thread struct {
 	c       *executor.Caller
 	history []*Context // contexts that were current, the last one is now
 	scope   *scope
-	task    *Task // that t is the thread of; nil: it waits by itself
+	task    *Task  // that t is the thread of; nil: it waits by itself
+	group   *Group // that t is part of; nil: none
 
 	recording *Graph // being recorded by Capture; nil: none
 }

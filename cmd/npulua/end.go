@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,6 +47,16 @@ func (p *program) pending(in *luabind.Interp) []string {
 // finish reports what went wrong, tears the session down and returns the exit status: status, or
 // exitError where that is 0 and the teardown found a fault that nobody had been told.
 func (p *program) finish(ctx context.Context, in *luabind.Interp, o *options, err error, status int) int {
+	var pending []string
+	if ctx.Err() == nil {
+		pending = p.pending(in) // before the session closes
+	}
+	slow := time.AfterFunc(endNotice, func() { p.tellEnd(pending) })
+	defer slow.Stop()
+	status = p.endChecks(ctx, in, err, status)
+	if !p.endReport(o, in) {
+		status = cmp.Or(status, exitError)
+	}
 	if flushErr := in.Flush(); flushErr != nil && !errors.Is(context.Cause(ctx), luabind.ErrClosedPipe) {
 		return p.cannotWrite(in, flushErr)
 	}
@@ -60,7 +71,7 @@ func (p *program) finish(ctx context.Context, in *luabind.Interp, o *options, er
 			p.reportLeaks(in)
 		}
 		_ = in.Close(true) // what queued work is left was dropped when the worker ended the script
-		return code
+		return cmp.Or(code, status)
 	}
 	var internal *npu.PanicError
 	switch {
@@ -79,14 +90,6 @@ func (p *program) finish(ctx context.Context, in *luabind.Interp, o *options, er
 	if o.leaks {
 		p.reportLeaks(in)
 	}
-	var pending []string
-	if !interrupted {
-		pending = p.pending(in) // before the session closes
-	}
-	if !p.endReport(o, in) && status == exitOK {
-		status = exitError
-	}
-	slow := time.AfterFunc(endNotice, func() { p.tellEnd(pending) })
 	closeErr := in.Close(interrupted)
 	slow.Stop()
 	switch {
@@ -101,7 +104,33 @@ func (p *program) finish(ctx context.Context, in *luabind.Interp, o *options, er
 		}
 	}
 	if code, ok := in.ExitStatus(); ok && !interrupted {
-		return code
+		return cmp.Or(code, status)
+	}
+	return status
+}
+
+// endChecks writes the report of a script that has tests, and returns the exit status that goes with it.
+func (p *program) endChecks(ctx context.Context, in *luabind.Interp, err error, status int) int {
+	code, exits := in.ExitStatus()
+	if err == nil && !exits && ctx.Err() == nil {
+		if err = in.SettleChecks(); err != nil {
+			fmt.Fprintf(p.stderr, "npulua: at exit: %s\n", p.printable(in.FormatError(err)))
+			status = cmp.Or(status, exitError)
+		}
+	}
+	end := luabind.ChecksEnd{Err: err, Status: status}
+	var internal *npu.PanicError
+	switch {
+	case errors.As(err, &internal):
+		end.Forced = "a defect of npulua"
+	case ctx.Err() != nil:
+		end.Forced, end.Status = context.Cause(ctx).Error(), exitStatus(ctx, nil)
+	case exits:
+		end = luabind.ChecksEnd{Status: code, Exit: true}
+	}
+	status, writeErr := in.EndChecks(end)
+	if writeErr != nil {
+		fmt.Fprintf(p.stderr, "npulua: %v\n", writeErr)
 	}
 	return status
 }

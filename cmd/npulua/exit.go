@@ -6,16 +6,19 @@ import (
 	"os"
 	"syscall"
 
+	"npulua/luabind/check"
 	"npulua/npu"
 )
 
 // Exit statuses. os.exit in a script may give any other.
 const (
 	exitOK          = 0
-	exitError       = 1   // an error of the script, or a fault found at the end
-	exitUsage       = 2   // the command line cannot be meant
-	exitInternal    = 70  // a defect of npulua
-	exitTimeout     = 124 // --timeout
+	exitError       = 1                 // an error of the script, or a fault found at the end
+	exitUsage       = 2                 // the command line cannot be meant
+	exitFailed      = check.StatusFail  // a test of the script failed
+	exitNotChecked  = check.StatusError // a test could not run, or nothing was checked
+	exitInternal    = 70                // a defect of npulua
+	exitTimeout     = 124               // --timeout
 	exitHangup      = 129
 	exitInterrupted = 130 // SIGINT
 	exitClosedPipe  = 141 // nobody reads standard output any more

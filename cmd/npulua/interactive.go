@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,13 +71,16 @@ func (s *interactive) fit() {
 }
 
 // width is how many columns there are.
-func (s *interactive) width() int {
-	if f, ok := s.p.stdout.(*os.File); ok {
+func (s *interactive) width() int { return cmp.Or(s.p.columns(), 80) }
+
+// columns is how wide the terminal of standard output is; 0: it is none.
+func (p *program) columns() int {
+	if f, ok := p.stdout.(*os.File); ok {
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
 			return w
 		}
 	}
-	return 80
+	return 0
 }
 
 func banner(info npu.Info) string {

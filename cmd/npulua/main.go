@@ -110,7 +110,7 @@ func (p *program) execute(o *options, embedded *source) int {
 	open := func() (*luabind.Interp, error) {
 		m, err := luabind.Open(ctx, luabind.Options{
 			Session: o.session, Script: script, Args: o.args, Samples: scripts.Data(), Interactive: interactive, Embedded: embedded != nil,
-			Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr, StdinTerminal: isTerminal(p.stdin), StdoutTerminal: isTerminal(p.stdout),
+			Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr, StdinTerminal: isTerminal(p.stdin), StdoutTerminal: isTerminal(p.stdout), Columns: p.columns(),
 			Inherited: p.inherited,
 			Exit:      func(code int) { os.Exit(p.finish(ctx, in, o, nil, code)) },
 		})

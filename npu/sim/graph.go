@@ -285,6 +285,7 @@ type replay struct {
 	t     *task // the OpReplay that waits for it
 	left  int   // commands not done yet
 	fault *driver.Error
+	lanes []*stream // that its commands are on
 }
 
 // startReplay lets the commands of the graph run, on streams of its own that stand for those that
@@ -313,6 +314,7 @@ func (d *Driver) startReplay(t *task) {
 	}
 	defer func(current *context) { d.thread.ctx = current }(d.thread.ctx) // copies are planned in a context
 	d.thread.ctx = t.s.ctx
+	r.lanes, t.running = lanes, r
 	records := make([]*record, len(t.nodes))
 	for i := range t.nodes {
 		n := &t.nodes[i]

@@ -26,13 +26,14 @@ type task struct {
 	turn     uint64  // of a run of a model
 	note     string  // how faults begin: that it is an operator of a model
 	replay   *replay // that the command is part of
+	running  *replay // of a replay that runs
 	fault    error   // found when the work was planned; raised when it is done
 
 	dur, start, end time.Duration
 	engine          *engine
 	cores           *cores
 	ncores          int32
-	cut             bool  // a replay of which commands were dropped
+	cut             bool  // broken off, or a replay of which commands were dropped
 	queued          *task // in the queue of an engine
 }
 
@@ -295,6 +296,9 @@ func (d *Driver) effect(t *task) error {
 	c := &t.cmd
 	if t.fault != nil {
 		return t.fault
+	}
+	if t.cut {
+		return nil
 	}
 	switch c.Op {
 	case driver.OpCopy:

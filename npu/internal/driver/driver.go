@@ -230,6 +230,13 @@ type Threads interface {
 // thread; work that was broken off leaves its results undefined.
 type Stopper interface{ Stop() }
 
+// Aborter is implemented by a driver that can break off what one stream does.
+type Aborter interface {
+	// AbortStream drops what is queued on s, and ends what runs: its results are undefined. The stream goes on with
+	// what is queued later. The context of s is current. CodeNotSupported where the library cannot.
+	AbortStream(s Stream) error
+}
+
 // Namer is implemented by a driver that knows which functions of the vendor's library it stands for.
 type Namer interface {
 	// Has reports whether the function can be called.

@@ -1,0 +1,193 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Exit statuses of a program whose purpose is its checks.
+const (
+	StatusOK    = 0 // all passed; warnings and skips do not change that
+	StatusFail  = 3 // something failed
+	StatusError = 4 // something could not run, or nothing was checked
+)
+
+// Report is what all tests of a program found.
+//
+// A failure must not be hidden by anything else: one failed test is StatusFail. Else one that could not run is
+// StatusError, as is a report in which no test passed. Else warnings are StatusFail where Strict.
+type Report struct {
+	Title  string
+	Info   Info
+	Level  int // tests above it were not run
+	Strict bool
+	Tests  []*Test // in the order in which they began
+	Took   time.Duration
+	// Ended is what ended the program before its end: "interrupted", "timeout". "": it came to its end, and
+	// Status counts.
+	Ended string
+	// ExitStatus is that of the program.
+	ExitStatus int
+}
+
+// Info is where tests ran.
+type Info struct {
+	Version   string // of npulua
+	Backend   string // "sim"
+	Detail    string // what the backend says of itself
+	Simulated bool   // the results say nothing about hardware
+	Devices   []Device
+}
+
+// Device is a device that was there.
+type Device struct {
+	ID           int
+	Name, Family string
+	Memory       int64 // bytes; 0: the backend does not tell
+}
+
+// Totals counts tests by result.
+type Totals struct {
+	Pass, Warn, Skip, Error, Fail, NotRun int
+	Flaky                                 int // of those that passed or warned: not at the first attempt
+}
+
+// Totals counts the tests.
+func (r *Report) Totals() (n Totals) {
+	counts := [...]*int{&n.Pass, &n.Warn, &n.Skip, &n.Error, &n.Fail, &n.NotRun}
+	for _, t := range r.Tests {
+		*counts[t.Result]++
+		if t.Flaky() {
+			n.Flaky++
+		}
+	}
+	return n
+}
+
+// Verdict is what the report comes down to: Pass, Warn, Fail or Error.
+func (r *Report) Verdict() Result {
+	n := r.Totals()
+	switch {
+	case n.Fail > 0:
+		return Fail
+	case n.Error > 0, n.Pass+n.Warn == 0, r.Ended != "":
+		return Error
+	case n.Warn > 0 && r.Strict:
+		return Fail
+	case n.Warn > 0:
+		return Warn
+	}
+	return Pass
+}
+
+// Status is the exit status for the verdict.
+func (r *Report) Status() int {
+	switch r.Verdict() {
+	case Fail:
+		return StatusFail
+	case Error:
+		return StatusError
+	}
+	return StatusOK
+}
+
+// Sentence is the verdict in one line.
+func (r *Report) Sentence() string {
+	n := r.Totals()
+	text := ""
+	switch r.Verdict() {
+	case Fail:
+		text = "FAIL: " + r.blame(Fail)
+		if n.Fail == 0 {
+			text = fmt.Sprintf("FAIL: %s, and warnings count as failures", plural(n.Warn, "warning"))
+		}
+	case Error:
+		switch {
+		case n.Error > 0:
+			text = "COULD NOT RUN: " + r.blame(Error)
+		case r.Ended != "":
+			text = "COULD NOT RUN to the end"
+		case len(r.Tests) == 0:
+			text = "COULD NOT RUN: there was no test"
+		default:
+			text = "COULD NOT RUN: no test checked anything"
+		}
+	case Warn:
+		text = "PASS, with " + plural(n.Warn, "warning")
+	case Pass:
+		text = "PASS"
+	}
+	if r.Ended != "" {
+		text += "; " + r.Ended + ": what comes later in the script was not run"
+	}
+	if r.Info.Simulated {
+		text += " (simulated: this says nothing about hardware)"
+	}
+	return text
+}
+
+// maxBlamed bounds how many tests the verdict names.
+const maxBlamed = 3
+
+// blame names the tests with a result.
+func (r *Report) blame(of Result) string {
+	var names []string
+	for _, t := range r.Tests {
+		if t.Result == of {
+			names = append(names, t.title())
+		}
+	}
+	if more := len(names) - maxBlamed; more > 0 {
+		names = append(names[:maxBlamed], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(names, ", ")
+}
+
+// title is the name of a test with its device.
+func (t *Test) title() string {
+	if t.Device == NoDevice {
+		return t.Name
+	}
+	return fmt.Sprintf("%s (device %d)", t.Name, t.Device)
+}
+
+// Counts is how many tests had which result: "3 passed, 1 failed".
+func (r *Report) Counts() string {
+	n := r.Totals()
+	var parts []string
+	for _, p := range []struct {
+		n    int
+		what string
+	}{
+		{n.Pass, "passed"}, {n.Warn, "with warnings"}, {n.Fail, "failed"}, {n.Error, "could not run"},
+		{n.Skip, "skipped"}, {n.NotRun, "not run"}, {n.Flaky, "needed more than one attempt"},
+	} {
+		if p.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
+		}
+	}
+	if parts == nil {
+		parts = []string{"no tests"}
+	}
+	return strings.Join(parts, ", ") + "; " + Seconds(r.Took)
+}
+
+// Where says what the tests ran on.
+func (r *Report) Where() string {
+	text := fmt.Sprintf("npulua %s, backend %s", r.Info.Version, r.Info.Backend)
+	if r.Info.Detail != "" {
+		text += ": " + r.Info.Detail
+	}
+	if r.Info.Simulated && !strings.Contains(strings.ToLower(r.Info.Detail), "simulated") {
+		text += ", simulated"
+	}
+	return text
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

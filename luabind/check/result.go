@@ -1,0 +1,167 @@
+// Package check holds what tests of devices found, and writes it for people and programs: as a table, as JSON, as
+// JUnit XML and as Markdown. It knows nothing of Lua and of devices.
+//
+// Texts that are given to it are shown to people: they hold no control characters but line ends and tabs, and are
+// UTF-8. See Report for the rules of the verdict and of the exit status.
+package check
+
+import (
+	"fmt"
+	"math"
+	"time"
+)
+
+// Result is how a test ended.
+type Result uint8
+
+// The results, from good to bad as far as one attempt has several: the worst counts.
+const (
+	Pass   Result = iota
+	Warn          // it held, and something is to be looked at
+	Skip          // the test does not apply here
+	Error         // the test could not run, so that nothing is known
+	Fail          // what was tested does not hold
+	NotRun        // nobody asked for it
+)
+
+var resultNames = [...]string{"pass", "warn", "skip", "error", "fail", "not_run"}
+
+// String is the result as JSON and scripts have it.
+func (r Result) String() string { return resultNames[r] }
+
+// Label is the result as tables show it.
+func (r Result) Label() string {
+	return [...]string{"pass", "WARN", "SKIP", "ERROR", "FAIL", "not run"}[r]
+}
+
+// Message is something that a test said.
+type Message struct {
+	Kind Kind
+	Text string
+}
+
+// Kind is what a message is about.
+type Kind uint8
+
+// The kinds.
+const (
+	Log    Kind = iota // for the record
+	Warned             // the test warns
+	Skipped
+	Failed
+	Errored // the test could not run, or not to its end
+)
+
+// String is the kind as JSON has it.
+func (k Kind) String() string {
+	return [...]string{"log", "warn", "skip", "fail", "error"}[k]
+}
+
+// result is what a message of the kind makes of the test.
+func (k Kind) result() Result {
+	return [...]Result{Pass, Warn, Skip, Fail, Error}[k]
+}
+
+// Metric is a number that a test measured.
+type Metric struct {
+	Name, Unit string
+	Value      *float64 // nil: there is none, which is an error
+	Min, Max   *float64 // nil: no bound
+	Result     Result
+}
+
+// Judge says what a value makes of the metric, and a text where that is not a pass.
+func (m *Metric) Judge() string {
+	m.Result = Pass
+	unit := m.Unit
+	if unit != "" {
+		unit = " " + unit
+	}
+	switch {
+	case m.Value == nil:
+		m.Result = Error
+		return fmt.Sprintf("%s has no value", m.Name)
+	case math.IsNaN(*m.Value) || math.IsInf(*m.Value, 0):
+		text := fmt.Sprintf("%s is no number: %s", m.Name, Number(*m.Value))
+		m.Value, m.Result = nil, Error
+		return text
+	case m.Min != nil && *m.Value < *m.Min:
+		m.Result = Fail
+		return fmt.Sprintf("%s is %s%s, below the minimum of %s%s", m.Name, Number(*m.Value), unit, Number(*m.Min), unit)
+	case m.Max != nil && *m.Value > *m.Max:
+		m.Result = Fail
+		return fmt.Sprintf("%s is %s%s, above the maximum of %s%s", m.Name, Number(*m.Value), unit, Number(*m.Max), unit)
+	}
+	return ""
+}
+
+// Attempt is one run of a test's function.
+type Attempt struct {
+	Result   Result
+	Messages []Message
+	Metrics  []Metric
+	Checks   int // expectations and metrics
+}
+
+// Add notes a message.
+func (a *Attempt) Add(k Kind, text string) {
+	a.Messages = append(a.Messages, Message{k, text})
+	a.Result = worse(a.Result, k.result())
+}
+
+// Measure notes a metric.
+func (a *Attempt) Measure(m Metric) {
+	text := m.Judge()
+	a.Checks++
+	a.Metrics = append(a.Metrics, m)
+	switch m.Result {
+	case Fail:
+		a.Add(Failed, text)
+	case Error:
+		a.Add(Errored, text)
+	}
+}
+
+// worse is the one of two results that counts.
+func worse(a, b Result) Result { return max(a, b) }
+
+// End ends an attempt: one that looked at nothing could not run.
+func (a *Attempt) End() {
+	if a.Checks == 0 && (a.Result == Pass || a.Result == Warn) {
+		a.Add(Errored, "checked nothing: the test made no expectation and no metric")
+	}
+}
+
+// Test is one test of a report.
+type Test struct {
+	Attempt // the last one
+
+	Name, Group string
+	Device      int    // NoDevice: the test is of none
+	Level       int    // that it belongs to
+	Where       string // it stands in the script
+	Earlier     []Attempt
+	Running     bool
+	Begin, Took time.Duration // of the backend's clock
+}
+
+// NoDevice stands for no device.
+const NoDevice = -1
+
+// Attempts is how often the test was run.
+func (t *Test) Attempts() int {
+	if t.Result == NotRun {
+		return 0
+	}
+	return len(t.Earlier) + 1
+}
+
+// Flaky reports whether the test passed, but not at its first attempt.
+func (t *Test) Flaky() bool {
+	return len(t.Earlier) > 0 && (t.Result == Pass || t.Result == Warn)
+}
+
+// Skip says why the test is not run.
+func (t *Test) Skip(reason string) {
+	t.Result, t.Messages = NotRun, []Message{{Skipped, reason}}
+}

@@ -1,0 +1,155 @@
+package check
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Number is a number for people: whole ones with all digits, others with six.
+func Number(v float64) string {
+	switch {
+	case math.IsNaN(v):
+		return "nan"
+	case math.IsInf(v, 1):
+		return "inf"
+	case math.IsInf(v, -1):
+		return "-inf"
+	case v == math.Trunc(v) && math.Abs(v) < 1e15:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 6, 64)
+}
+
+// Seconds is a time for people, with the unit that suits it.
+func Seconds(d time.Duration) string {
+	switch {
+	case d == 0:
+		return "0 s"
+	case d < time.Millisecond:
+		return fmt.Sprintf("%.3g us", float64(d)/1e3)
+	case d < time.Second:
+		return fmt.Sprintf("%.3g ms", float64(d)/1e6)
+	}
+	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", d.Seconds()), "0"), ".") + " s"
+}
+
+// firstLine is text up to its first line end.
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}
+
+// Reason is why a test did not simply pass, in one line.
+func (t *Test) Reason() string {
+	var parts []string
+	add := func(list []Message, kinds ...Kind) {
+		for _, m := range list {
+			for _, k := range kinds {
+				if m.Kind == k {
+					parts = append(parts, firstLine(m.Text))
+				}
+			}
+		}
+	}
+	switch t.Result {
+	case Fail, Error:
+		add(t.Messages, Failed, Errored)
+	case Skip, NotRun:
+		add(t.Messages, Skipped)
+	case Warn:
+		add(t.Messages, Warned)
+	}
+	text := ""
+	if len(parts) > 0 {
+		text = parts[0]
+		if more := len(parts) - 1; more > 0 {
+			text += fmt.Sprintf(" (and %d more)", more)
+		}
+	}
+	if n := t.attempted(); n != "" {
+		if text != "" {
+			text += "; "
+		}
+		text += n
+	}
+	return text
+}
+
+// attempted says how often a test was run, where that is more than once.
+func (t *Test) attempted() string {
+	switch {
+	case len(t.Earlier) == 0:
+		return ""
+	case t.Flaky():
+		return fmt.Sprintf("passed at attempt %d", t.Attempts())
+	}
+	return fmt.Sprintf("%d attempts", t.Attempts())
+}
+
+// device is the device as tables show it.
+func (t *Test) device() string {
+	if t.Device == NoDevice {
+		return "-"
+	}
+	return strconv.Itoa(t.Device)
+}
+
+// took is the time as tables show it.
+func (t *Test) took() string {
+	if t.Result == NotRun {
+		return "-"
+	}
+	return Seconds(t.Took)
+}
+
+// Line is the test in one line, for a terminal while tests run.
+func (t *Test) Line() string {
+	text := fmt.Sprintf("%-7s %s", t.Result.Label(), t.title())
+	if t.Result != NotRun {
+		text += "  " + t.took()
+	}
+	if why := t.Reason(); why != "" {
+		text += ": " + why
+	}
+	return text
+}
+
+// Rows are the tests as a table, with its heading.
+func (r *Report) Rows() [][]string {
+	rows := [][]string{{"Test", "Device", "Result", "Time", "What went wrong"}}
+	for _, t := range r.Tests {
+		name := t.Name
+		if t.Group != "" {
+			name = t.Group + ": " + name
+		}
+		rows = append(rows, []string{name, t.device(), t.Result.Label(), t.took(), t.Reason()})
+	}
+	return rows
+}
+
+// Details is what tests that did not pass said, where that is more than the table shows.
+func (r *Report) Details() string {
+	var b strings.Builder
+	for _, t := range r.Tests {
+		if t.Result != Fail && t.Result != Error && t.Result != Warn && len(t.Earlier) == 0 {
+			continue
+		}
+		all := append(append([]Attempt(nil), t.Earlier...), t.Attempt)
+		if len(all) == 1 && len(t.Messages) == 1 && !strings.Contains(t.Messages[0].Text, "\n") {
+			continue
+		}
+		fmt.Fprintf(&b, "%s, %s:\n", t.title(), t.Result.Label())
+		for i, a := range all {
+			if len(all) > 1 {
+				fmt.Fprintf(&b, "  attempt %d, %s\n", i+1, a.Result.Label())
+			}
+			for _, m := range a.Messages {
+				fmt.Fprintf(&b, "  %s: %s\n", m.Kind, strings.ReplaceAll(m.Text, "\n", "\n    "))
+			}
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,184 @@
+package luabind
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	lua "github.com/yuin/gopher-lua"
+
+	"npulua/luabind/check"
+)
+
+// ChecksEnd is how a script ended, for EndChecks.
+type ChecksEnd struct {
+	Err    error  // of the script
+	Status int    // exit status without its tests
+	Forced string // what ended it from outside, "interrupted"; "": nothing
+	Exit   bool   // Status is what a worker or a host function gave to os.exit
+}
+
+// SettleChecks waits, at the end of a script that has tests, for the work that it has queued outside of them: what that
+// leaves, an error says.
+func (in *Interp) SettleChecks() error {
+	if in.checks == nil || in.checks.written || in.opts.Interactive || in.exited {
+		return nil
+	}
+	return in.session.Settle(in.thread)
+}
+
+// EndChecks writes the report of a script that has tests, unless check.finish has, and returns the exit status of the
+// program. An error says what could not be written; the status is not 0 then.
+func (in *Interp) EndChecks(end ChecksEnd) (int, error) {
+	k := in.checks
+	if k == nil || in.opts.Interactive || in.exited && !k.began {
+		return end.Status, nil
+	}
+	own := end.Forced == "" && (!in.exited && !end.Exit || end.Status == 0)
+	if k.written {
+		switch {
+		case !own:
+		case k.report.ExitStatus != 0:
+			end.Status = k.report.ExitStatus
+		case end.Status != 0:
+			end.Status = check.StatusError
+		}
+		return end.Status, nil
+	}
+	r := &k.report
+	r.Ended = end.Forced
+	for _, t := range r.Tests {
+		if t.Running {
+			t.Running = false
+			t.Add(check.Errored, cmp.Or(end.Forced, "the script ended")+" before the test came to its end")
+		}
+	}
+	if end.Forced == "" {
+		in.addScript(end.Err)
+		for _, f := range in.failures() {
+			in.addScript(f)
+		}
+	}
+	r.ExitStatus = end.Status
+	if own {
+		r.ExitStatus = r.Status()
+	}
+	err := in.writeChecks(k)
+	if err != nil && r.ExitStatus == 0 {
+		r.ExitStatus = check.StatusError
+	}
+	return r.ExitStatus, err
+}
+
+// addScript notes an error outside of tests.
+func (in *Interp) addScript(err error) {
+	if err == nil {
+		return
+	}
+	t := &check.Test{Name: "(the script)", Device: check.NoDevice, Level: 1}
+	text, _, _ := strings.Cut(in.FormatError(err), tracebackHeader)
+	t.Add(check.Errored, shownText(text))
+	in.checks.report.Tests = append(in.checks.report.Tests, t)
+}
+
+// writeChecks writes the report where it was asked for.
+func (in *Interp) writeChecks(k *checks) error {
+	k.written = true
+	r := &k.report
+	if r.Info.Version == "" { // there was no test
+		r.Info = in.checkInfo(in.thread)
+	}
+	if now, err := in.thread.Now(); err == nil {
+		r.Took = now - k.start
+	}
+	var errs []error
+	for _, out := range []struct {
+		path string
+		make func() []byte
+	}{{k.junit, r.JUnit}, {k.markdown, r.Markdown}} {
+		if out.path != "" && out.path != "-" {
+			errs = append(errs, writeReport(out.path, out.make()))
+		}
+	}
+	text := ""
+	switch {
+	case k.json:
+		text = string(r.JSON())
+	case k.markdown == "-":
+		text = string(r.Markdown())
+	case k.quiet:
+		text = r.Sentence() + "\n"
+	default:
+		text = in.checkSummary(r)
+		if in.opts.StdoutTerminal && len(r.Tests) > 0 { // below the lines of the tests
+			text = "\n" + text
+		}
+	}
+	ctx, cancel := in.ctx, context.CancelFunc(func() {})
+	if ctx.Err() != nil {
+		ctx, cancel = context.WithTimeout(context.Background(), flushTime)
+	}
+	defer cancel()
+	_ = in.std.Stdout.WriteContext(ctx, text) // Flush has the error
+	return errors.Join(errs...)
+}
+
+// checkSummary is the report for people.
+func (in *Interp) checkSummary(r *check.Report) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n%s\n", r.Title, r.Where())
+	if len(r.Tests) > 0 {
+		b.WriteString(in.wrapTable(r.Rows()) + "\n")
+	}
+	b.WriteString(r.Details())
+	fmt.Fprintf(&b, "%s\n%s\n", r.Counts(), r.Sentence())
+	return b.String()
+}
+
+func checkFinish(c *call) error {
+	k, err := c.openChecks()
+	if err != nil {
+		return err
+	}
+	if k.running > 0 {
+		return c.errorf("%d tests run", k.running)
+	}
+	k.began = true
+	if err := k.begin(c); err != nil {
+		return err
+	}
+	r := &k.report
+	r.ExitStatus = r.Status()
+	if err := c.in.writeChecks(k); err != nil {
+		if r.ExitStatus == 0 {
+			r.ExitStatus = check.StatusError
+		}
+		return c.errorf("%v", err)
+	}
+	c.push(c.in.checkTable(r))
+	return nil
+}
+
+// checkTable is the report as scripts see it.
+func (in *Interp) checkTable(r *check.Report) *lua.LTable {
+	n := r.Totals()
+	tests := in.L.NewTable()
+	for _, t := range r.Tests {
+		row := in.record("name", t.Name, "result", t.Result.String(), "seconds", t.Took.Seconds(), "attempts", float64(t.Attempts()))
+		if t.Group != "" {
+			row.RawSetString("group", lua.LString(t.Group))
+		}
+		if t.Device != check.NoDevice {
+			row.RawSetString("device", lua.LNumber(t.Device))
+		}
+		if why := t.Reason(); why != "" {
+			row.RawSetString("reason", lua.LString(why))
+		}
+		tests.Append(row)
+	}
+	totals := in.record("tests", float64(len(r.Tests)), "pass", float64(n.Pass), "warn", float64(n.Warn), "fail", float64(n.Fail),
+		"error", float64(n.Error), "skip", float64(n.Skip), "not_run", float64(n.NotRun), "flaky", float64(n.Flaky))
+	return in.record("status", float64(r.ExitStatus), "verdict", r.Verdict().String(), "text", r.Sentence(), "totals", totals, "tests", tests)
+}

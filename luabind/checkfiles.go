@@ -1,0 +1,33 @@
+package luabind
+
+import (
+	"errors"
+	"fmt"
+	"os"
+)
+
+// The files of reports: all that the module check does with files.
+
+// probeReport fails where a report could not be written to path at the end, hours later.
+func probeReport(path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o666)
+	if err == nil {
+		err = f.Close()
+	}
+	return reportError(path, err)
+}
+
+func writeReport(path string, data []byte) error {
+	return reportError(path, os.WriteFile(path, data, 0o666))
+}
+
+func reportError(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var pe *os.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
+	}
+	return fmt.Errorf("report: cannot write %s: %w", shownLine(path), err)
+}

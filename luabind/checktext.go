@@ -1,0 +1,59 @@
+package luabind
+
+import (
+	"path/filepath"
+	"strings"
+	"unicode"
+
+	lua "github.com/yuin/gopher-lua"
+
+	"npulua/luabind/lua51"
+)
+
+// shownLine is text of a script as one line of a report.
+func shownLine(text string) string {
+	return escape(text, unicode.IsGraphic)
+}
+
+// shownText is text of a script for a report, where it may have several lines.
+func shownText(text string) string {
+	return strings.TrimRight(Printable(strings.ReplaceAll(text, "\r\n", "\n")), "\n")
+}
+
+// shownTrace is shownText of a traceback, without its heading.
+func shownTrace(trace string) string {
+	return "in " + strings.ReplaceAll(strings.TrimPrefix(shownText(trace), "stack traceback:\n\t"), "\n\t", "\n")
+}
+
+// scriptTitle is the name of a script as the title of its report.
+func scriptTitle(path string) string {
+	return shownLine(strings.TrimSuffix(filepath.Base(path), ".lua"))
+}
+
+// isFileName reports whether s can be the name of a file.
+func isFileName(s string) bool { return s != "" && !strings.ContainsRune(s, 0) }
+
+// message reads argument i, a text, which is a format where arguments follow it. otherwise is for one that was left
+// out; "": it must be there.
+func (c *call) message(i int, name, otherwise string) (string, error) {
+	if c.arg(i) == lua.LNil && otherwise != "" {
+		return otherwise, nil
+	}
+	text, ok := lua51.Text(c.arg(i))
+	if !ok {
+		return "", c.wrongType(i, name, "a string")
+	}
+	if n := c.count(); n > i {
+		c.L.Push(c.L.NewFunction(lua51.Format))
+		for j := i; j <= n; j++ {
+			c.L.Push(c.arg(j))
+		}
+		c.L.Call(n-i+1, 1)
+		text = c.L.Get(-1).String()
+		c.L.Pop(1)
+	}
+	if text = shownText(text); text == "" {
+		return "", c.errorf("argument %d (%s) is empty", i, name)
+	}
+	return text, nil
+}

@@ -28,7 +28,7 @@ type constant struct {
 var modules []*module
 
 func init() {
-	modules = []*module{jsonModule, argsModule}
+	modules = []*module{jsonModule, argsModule, tabulateModule}
 }
 
 func findModuleRows(name string) *module {

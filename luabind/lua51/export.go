@@ -14,3 +14,6 @@ func CheckInt(L *lua.LState, n int) int { return checkInt(L, n) }
 
 // Text is the text of a string or a number.
 func Text(v lua.LValue) (string, bool) { return toText(v) }
+
+// StringFormat is string.format.
+func StringFormat(L *lua.LState) int { return stringFormat(L) }

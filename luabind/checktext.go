@@ -44,7 +44,7 @@ func (c *call) message(i int, name, otherwise string) (string, error) {
 		return "", c.wrongType(i, name, "a string")
 	}
 	if n := c.count(); n > i {
-		c.L.Push(c.L.NewFunction(lua51.Format))
+		c.L.Push(c.L.NewFunction(lua51.StringFormat))
 		for j := i; j <= n; j++ {
 			c.L.Push(c.arg(j))
 		}

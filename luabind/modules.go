@@ -28,7 +28,7 @@ type constant struct {
 var modules []*module
 
 func init() {
-	modules = []*module{checkModule, jsonModule}
+	modules = []*module{argsModule, checkModule, jsonModule, tabulateModule}
 }
 
 func findModuleRows(name string) *module {

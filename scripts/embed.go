@@ -1,10 +1,11 @@
 // Package scripts holds the Lua scripts that come with npulua. The first comment block of a script
-// is its help.
+// is its help, unless it makes one of the options that it declares.
 package scripts
 
 import (
 	"embed"
 	"io/fs"
+	"regexp"
 	"strings"
 )
 
@@ -62,6 +63,19 @@ func (s Script) Help() string {
 		lines = append(lines, strings.TrimPrefix(text, " "))
 	}
 	return strings.Join(lines, "\n")
+}
+
+// argsPattern is a line of code that loads the module which reads command lines.
+var argsPattern = regexp.MustCompile(`(?m)^[^\n"']*\brequire\s*\(?\s*["']args["']`)
+
+// MakesHelp reports whether the script reads its command line with the module args, which prints help for --help.
+func (s Script) MakesHelp() bool {
+	for _, line := range argsPattern.FindAllString(s.Code, -1) {
+		if !strings.Contains(line, "--") {
+			return true
+		}
+	}
+	return false
 }
 
 // Summary is the first line of Help, without the name that it starts with.

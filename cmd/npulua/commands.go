@@ -57,10 +57,22 @@ func runCommand(p *program, o *options, args []string) int {
 		}
 		return p.usage(fmt.Errorf("no script %q%s ('npulua run' lists them)", name, npu.Suggest(name, names)))
 	}
-	if slices.Contains(args[1:], "--help") {
-		fmt.Fprintln(p.stdout, s.Help())
-		return exitOK
+	return p.runScript(o, s, args[1:])
+}
+
+// runScript runs a script that comes with npulua. Its help is what it makes itself, which takes no device, or its
+// first comment block.
+func (p *program) runScript(o *options, s scripts.Script, args []string) int {
+	o.args = args
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
 	}
-	o.args = args[1:]
+	if slices.Contains(args, "--help") {
+		if !s.MakesHelp() {
+			fmt.Fprintln(p.stdout, s.Help())
+			return exitOK
+		}
+		o.session.Backend = "sim"
+	}
 	return p.execute(o, &source{name: s.Name + ".lua", code: s.Code})
 }

@@ -15,5 +15,5 @@ func CheckInt(L *lua.LState, n int) int { return checkInt(L, n) }
 // Text is the text of a string or a number.
 func Text(v lua.LValue) (string, bool) { return toText(v) }
 
-// Format is string.format.
-func Format(L *lua.LState) int { return stringFormat(L) }
+// StringFormat is string.format.
+func StringFormat(L *lua.LState) int { return stringFormat(L) }

@@ -260,7 +260,7 @@ func (e *Evaluator) explainValue(v lua.LValue) string {
 			text, _ := Help(lua51.NumberText(float64(lua.LVAsNumber(x.RawGetString("code")))))
 			return errorText(x) + "\n\n" + text
 		}
-		if name := e.in.library[x]; name == "npu" || name == opsName {
+		if name := e.in.library[x]; name == "npu" || isPart(name) {
 			return e.explainTopic(name)
 		} else if name != "" {
 			return "module " + name + " of Lua 5.1: its manual describes it.\n  " + strings.Join(e.functionNames(x), " ")

@@ -62,25 +62,18 @@ var moduleFields = []struct {
 	{"simulated", doc{Text: "Whether results say nothing about real hardware."}},
 	{"ops", doc{Text: "Operators by name, `npu.ops.add(stream, out, a, b)`: what every backend can compute. See `npu.ops` below."}},
 	{"version", doc{Text: "Version of npulua."}},
-	{"sim", doc{Text: "On the simulator a table with `profile`, a line that describes what is simulated; nil on hardware. `if npu.sim then` tells the two apart."}},
+	{"sim", doc{Text: "On the simulator a table of what only that can do, see `npu.sim` below; nil on hardware. `if npu.sim then` tells the two apart."}},
 }
 
 func (in *Interp) openModule() {
 	L, mod := in.L, in.L.NewTable()
-	for i := range moduleFunctions {
-		f := &moduleFunctions[i]
-		mod.RawSetString(f.name, L.NewFunction(func(L *lua.LState) int {
-			c := in.enter(L)
-			c.owner, c.name, c.options, c.skip = "npu", f.name, f.options, 0
-			return c.leave(invokeFunction(c, f.fn))
-		}))
-	}
+	in.addFunctions(mod, "npu", moduleFunctions)
 	info := in.session.Info()
 	mod.RawSetString("backend", lua.LString(info.Name))
 	mod.RawSetString("simulated", lua.LBool(info.Simulated))
 	mod.RawSetString("version", lua.LString(npu.Version))
 	if info.Name == "sim" {
-		mod.RawSetString("sim", in.record("profile", info.Detail))
+		mod.RawSetString("sim", in.openSim(info.Detail))
 	}
 	mod.RawSetString("ops", in.openOps())
 	in.builtins = make(map[string]*npu.Kernel)
@@ -89,6 +82,18 @@ func (in *Interp) openModule() {
 		L.Push(mod)
 		return 1
 	})
+}
+
+// addFunctions puts the functions of rows in table to, which is called owner.
+func (in *Interp) addFunctions(to *lua.LTable, owner string, rows []function) {
+	for i := range rows {
+		f := &rows[i]
+		to.RawSetString(f.name, in.L.NewFunction(func(L *lua.LState) int {
+			c := in.enter(L)
+			c.owner, c.name, c.options, c.skip = owner, f.name, f.options, 0
+			return c.leave(invokeFunction(c, f.fn))
+		}))
+	}
 }
 
 func invokeFunction(c *call, fn func(*call) error) (err error) {

@@ -302,9 +302,14 @@ func (in *Interp) snapshot() {
 				if fn, ok := v.(*lua.LFunction); ok {
 					in.library[fn] = name + "." + k.String()
 				}
-				if ops, ok := v.(*lua.LTable); ok && name+"."+k.String() == opsName {
-					in.library[ops] = opsName
-					ops.ForEach(func(k, v lua.LValue) { in.library[v] = opsName + "." + k.String() })
+				if part, ok := v.(*lua.LTable); ok && isPart(name+"."+k.String()) {
+					partName := name + "." + k.String()
+					in.library[part] = partName
+					part.ForEach(func(k, v lua.LValue) {
+						if fn, ok := v.(*lua.LFunction); ok {
+							in.library[fn] = partName + "." + k.String()
+						}
+					})
 				}
 			})
 		}

@@ -86,6 +86,9 @@ func (s *Session) progressLine(insp driver.Inspector, st *streamState) string {
 		line += fmt.Sprintf("; last %s: %s", p.Last.State, s.commandText(p.Last))
 	}
 	line += "; now: " + s.commandText(p.Head)
+	if p.Head.Hangs {
+		return line + ", hangs by an injected fault"
+	}
 	if hold := s.holdText(p.Head.Hold); hold != "" {
 		return line + ", for " + hold
 	}

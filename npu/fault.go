@@ -1,6 +1,7 @@
 package npu
 
 import (
+	"errors"
 	"slices"
 	"sync/atomic"
 
@@ -156,6 +157,30 @@ func (s *Session) rehearsesHangs(t *Thread) (hangs bool) {
 // work of the device is left then.
 func isLost(e *Error) bool {
 	return e.Injected && e.Fault == 0 && e.Op == "" && e.Code == driver.CodeLostHeartbeat
+}
+
+// onceLost is err without what says no more than that a device is lost, where it says more, or says so twice.
+func onceLost(err error) error {
+	j, ok := err.(interface{ Unwrap() []error })
+	if _, one := err.(*Error); one || !ok {
+		return err
+	}
+	var rest []error
+	var lost error
+	for _, e := range j.Unwrap() {
+		if e = onceLost(e); e != nil && unlessLost(e) == nil {
+			lost = e
+		} else {
+			rest = append(rest, e)
+		}
+	}
+	switch {
+	case lost == nil:
+		return err
+	case len(rest) == 0:
+		return lost
+	}
+	return errors.Join(rest...)
 }
 
 // unlessLost is err, or nil where it says no more than that the device is lost: nobody needs it to give something

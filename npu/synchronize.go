@@ -61,7 +61,7 @@ func synchronizeState(t *Thread, st *streamState, timeout time.Duration) error {
 		st.learn(ticket, err, nil)
 		err = st.withLate(t.s, err)
 	}
-	return t.told(err)
+	return t.told(onceLost(err))
 }
 
 // finished reports whether a wait came to its end, with or without a fault of the work. It did not where the time was
@@ -156,7 +156,7 @@ func (s *Session) synchronizeAll(t *Thread, r *resource, timeout time.Duration, 
 			errs = append(errs, st.withLate(s, nil))
 		}
 	}
-	return errors.Join(errs...)
+	return onceLost(errors.Join(errs...))
 }
 
 // unfinished is what of states has work left. The others are done: add gets their faults; with nil

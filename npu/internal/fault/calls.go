@@ -62,8 +62,8 @@ func (in *Injector) check(u use) error {
 
 // checkLost fails where device is lost, for calls that are no operation of rules.
 func (in *Injector) checkLost(call string, device int) error {
-	if f := in.lost[device]; f != nil {
-		return lostError(call, f.Text)
+	if in.lost[device] != nil {
+		return in.lostError(call, device)
 	}
 	return nil
 }

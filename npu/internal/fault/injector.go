@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -119,8 +120,8 @@ func (in *Injector) judge(u *use) (v verdict) {
 			in.apply(&v, u, f)
 		}
 	}
-	if f := in.lostBy(u); f != nil && !u.keeps {
-		v = verdict{err: lostError(u.call, f.Text)}
+	if device := in.lostOf(u); device >= 0 && !u.keeps {
+		v = verdict{err: in.lostError(u.call, device)}
 	}
 	if v.err != nil && u.queued {
 		v.mishap, v.wrong = driver.Mishap{Refuse: v.err}, true
@@ -188,6 +189,7 @@ func (in *Injector) apply(v *verdict, u *use, f *Fault) {
 	case OutOfMemory:
 		if v.err == nil {
 			v.err = driver.Injected(driver.CodeMemoryAllocation, u.call, f.Text)
+			v.err.Detail = fmt.Sprintf("requested %d B, and there is no room: an injected fault", u.size)
 		}
 	case Hang:
 		m.Hang, v.wrong = true, true
@@ -238,27 +240,28 @@ func (in *Injector) lose(u *use, f *Fault) {
 		return
 	}
 	in.lost[device] = f
-	in.LoseDevice(device, lostError("", f.Text))
+	in.LoseDevice(device, in.lostError("", device))
 }
 
-func lostError(call, text string) *driver.Error {
-	e := driver.Injected(driver.CodeLostHeartbeat, call, text)
-	e.Detail = "the device is lost: an injected fault"
+// lostError is what everything of a lost device fails with.
+func (in *Injector) lostError(call string, device int) *driver.Error {
+	e := driver.Injected(driver.CodeLostHeartbeat, call, in.lost[device].Text)
+	e.Detail = fmt.Sprintf("device %d is lost: an injected fault", device)
 	return e
 }
 
-// lostBy is what made a device of u a lost one, or nil.
-func (in *Injector) lostBy(u *use) *Fault {
+// lostOf is a device of u that is lost, or -1.
+func (in *Injector) lostOf(u *use) int {
 	if len(in.lost) == 0 {
-		return nil
+		return -1
 	}
-	f := in.lost[u.device]
-	if u.copies && f == nil {
-		if f = in.lost[u.to]; f == nil {
-			f = in.lost[u.from]
+	devices := [...]int{u.device, u.to, u.from}
+	for _, device := range devices[:] {
+		if in.lost[device] != nil && (u.copies || device == u.device) {
+			return device
 		}
 	}
-	return f
+	return -1
 }
 
 // commit counts the operation that was judged last.

@@ -47,6 +47,8 @@ func typeName(v lua.LValue) string {
 			return "a channel"
 		case *worker:
 			return "a worker"
+		case *npu.Fault:
+			return "a fault"
 		}
 	}
 	if v == lua.LNil {

@@ -50,6 +50,9 @@ func (in *Interp) errorObject(e *npu.Error, op, here string) *lua.LTable {
 	set("message", message)
 	set("hint", e.HintText())
 	set("where", where)
+	if e.Injected {
+		t.RawSetString("injected", lua.LTrue)
+	}
 	if len(e.Affected) > 0 {
 		list := in.L.NewTable()
 		seen := make(map[string]bool)

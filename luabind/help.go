@@ -37,7 +37,7 @@ func (cl *class[T]) help() classHelp {
 
 // helpClasses is every class in the order of the manual.
 func helpClasses() []classHelp {
-	list := []classHelp{moduleHelp(), opsHelp(), deviceClass.help(), contextClass.help(), streamClass.help(), eventClass.help(), bufferClass.help(), kernelClass.help(), graphClass.help(), modelClass.help(), taskClass.help(), channelClass.help(), workerClass.help()}
+	list := []classHelp{moduleHelp(), opsHelp(), simHelp(), deviceClass.help(), contextClass.help(), streamClass.help(), eventClass.help(), bufferClass.help(), kernelClass.help(), graphClass.help(), modelClass.help(), taskClass.help(), channelClass.help(), workerClass.help(), faultClass.help()}
 	for _, m := range modules {
 		list = append(list, m.help())
 		for _, help := range m.classes {
@@ -58,6 +58,9 @@ func moduleHelp() classHelp {
 	return h
 }
 
+// isPart reports whether name is a table of functions inside npu.
+func isPart(name string) bool { return name == opsName || name == simName }
+
 func (h classHelp) signature(e entry) string {
 	sep := ":"
 	if h.module {
@@ -75,7 +78,7 @@ func Reference() string {
 	var b strings.Builder
 	b.WriteString("# Reference\n\nMade from the tables in package luabind by `make docs`; do not edit.\n\n" +
 		"Errors are tables: `code` (number), `name`, `call` (the C function), `op`, `message`, `hint`, `where` (the line that issued the command), " +
-		"`raised_at` and `raised_by` where a later call raised it, `affected` (lines of commands that ran after it), `also` (further errors, where several came at once), `cause` (what a function of the script raised), `report` (a list of lines: the streams that have work left, of a wait that timed out; who waits for what, of a deadlock). `tostring(err)` is one readable paragraph.\n")
+		"`raised_at` and `raised_by` where a later call raised it, `affected` (lines of commands that ran after it), `also` (further errors, where several came at once), `cause` (what a function of the script raised), `injected` (true where a fault was asked for: see `npu.sim.fault`), `report` (a list of lines: the streams that have work left, of a wait that timed out; who waits for what, of a deadlock). `tostring(err)` is one readable paragraph.\n")
 	for _, h := range helpClasses() {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n", h.name, h.text)
 		if len(h.fields) > 0 {

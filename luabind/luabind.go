@@ -94,6 +94,7 @@ type Interp struct {
 	models    *binding[*npu.Model]
 	tasks     *binding[*task]
 	channels  *binding[*npu.Channel]
+	faults    *binding[*npu.Fault]
 	args      []npu.Arg // scratch of launches
 
 	parent     *Interp       // of a worker: the machine of the main script
@@ -162,6 +163,7 @@ func (in *Interp) openMachine() {
 	in.models = register(in, modelClass)
 	in.tasks = register(in, taskClass)
 	in.channels = register(in, channelClass)
+	in.faults = register(in, faultClass)
 	in.workerType = register(in, workerClass)
 	in.common = make(map[any]*any)
 	in.openModule()

@@ -306,9 +306,8 @@ func (in *Interp) snapshot() {
 			}
 			in.nameTable(name, x)
 			x.ForEach(func(k, v lua.LValue) {
-				if ops, ok := v.(*lua.LTable); ok && name+"."+k.String() == opsName {
-					in.library[ops] = opsName
-					ops.ForEach(func(k, v lua.LValue) { in.library[v] = opsName + "." + k.String() })
+				if part, ok := v.(*lua.LTable); ok && isPart(name+"."+k.String()) {
+					in.nameTable(name+"."+k.String(), part)
 				}
 			})
 		}

@@ -150,12 +150,12 @@ func describe(typ DType, count, bytes int64) string {
 }
 
 // retry calls create, and once more after giving back what nobody can reach where memory, streams
-// or events are short. The second call takes no time of a virtual clock: it must not show when
+// or events are short, and no rule has them so. The second call takes no time of a virtual clock: it must not show when
 // garbage was collected.
 func (t *Thread) retry(ctx driver.Context, create func(driver.Driver) error) error {
 	err := t.call(ctx, create)
 	e, ok := err.(*Error)
-	if !ok || e.Code != ErrMemoryAllocation && e.Code != driver.CodeResourceStream && e.Code != driver.CodeResourceEvent {
+	if !ok || e.Injected || e.Code != ErrMemoryAllocation && e.Code != driver.CodeResourceStream && e.Code != driver.CodeResourceEvent {
 		return err
 	}
 	t.s.collectGarbage()
@@ -187,7 +187,7 @@ func (s *Session) collectGarbage() {
 }
 
 func hintMemory(err error) error {
-	if e, ok := err.(*Error); ok && e.Code == ErrMemoryAllocation {
+	if e, ok := err.(*Error); ok && e.Code == ErrMemoryAllocation && !e.Injected {
 		e.Hint = "close buffers that are no longer used; `npulua --leaks` lists them"
 	}
 	return err

@@ -7,6 +7,7 @@ import (
 
 	"npulua/npu/acl"
 	"npulua/npu/internal/driver"
+	"npulua/npu/internal/fault"
 	"npulua/npu/null"
 	"npulua/npu/sim"
 )
@@ -63,7 +64,7 @@ func openSim(opts Options) (driver.Driver, Info, error) {
 	if err != nil {
 		return nil, Info{}, err
 	}
-	return d, Info{Name: "sim", Simulated: true, Detail: fmt.Sprintf("simulated %s, %d device(s), timing modelled", p.SoC, count)}, nil
+	return fault.New(d), Info{Name: "sim", Simulated: true, Detail: fmt.Sprintf("simulated %s, %d device(s), timing modelled", p.SoC, count)}, nil
 }
 
 // describer is a driver that can say in a line what it drives. The error says why nothing can be done with it.

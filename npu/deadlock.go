@@ -20,7 +20,23 @@ func (s *Session) deadlockError(c *executor.Caller, waits []string) *Error {
 	e := errorf(ErrStreamTimeout, "deadlock: nothing that is left to run can end %s", plural(len(waits), "this wait", "these waits"))
 	e.Fault = deadlockFault | deadlocks.Add(1)
 	e.Report = append(bounded(waits, "waits"), s.queues(c)...)
+	if s.workHangs(c) {
+		e.Injected = true
+		e.Detail = fmt.Sprintf("work that hangs holds up %s, by an injected fault, and virtual time has no end to wait for", plural(len(waits), "this wait", "these waits"))
+		return hinted(e, "nothing is broken: give the wait a timeout, or use --clock=wall to wait as on hardware")
+	}
 	return hinted(e, "look for a channel that nobody sends to or closes, tasks that join each other, or an event that is waited for and never recorded")
+}
+
+// workHangs reports whether work runs that was made to hang.
+func (s *Session) workHangs(c *executor.Caller) (hangs bool) {
+	_ = c.Call(0, func(d driver.Driver) error {
+		if r, ok := d.(driver.Rehearser); ok {
+			hangs = r.Hangs()
+		}
+		return nil
+	})
+	return hangs
 }
 
 // bounded is the first lines of a report, and how many more there are.

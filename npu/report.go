@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"npulua/npu/internal/driver"
 )
@@ -86,11 +87,16 @@ func (s *Session) progressLine(insp driver.Inspector, st *streamState) string {
 		line += fmt.Sprintf("; last %s: %s", p.Last.State, s.commandText(p.Last))
 	}
 	line += "; now: " + s.commandText(p.Head)
+	if p.Head.Hangs {
+		return line + ", " + hangsText
+	}
 	if hold := s.holdText(p.Head.Hold); hold != "" {
 		return line + ", for " + hold
 	}
 	return line + ", " + p.Head.State.String()
 }
+
+const hangsText = "hangs by an injected fault"
 
 // commandText is `launch "spin" (a.lua:5)`.
 func (s *Session) commandText(c driver.CommandInfo) string {
@@ -116,5 +122,9 @@ func (t *Thread) reported(err error, states ...*streamState) error {
 		return nil
 	})
 	e.Report = bounded(e.Report, "streams with work left")
+	if slices.ContainsFunc(e.Report, func(line string) bool { return strings.HasSuffix(line, hangsText) }) {
+		e.Injected = true
+		return hinted(e, "nothing is broken, and waiting longer does not help: a rule has this work hang")
+	}
 	return err
 }

@@ -11,14 +11,16 @@ import (
 
 	"npulua/npu/internal/driver"
 	"npulua/npu/internal/executor"
+	"npulua/npu/internal/fault"
 )
 
 // Options of Open. The zero value takes hardware where there is some, else the simulator.
 type Options struct {
-	Backend  string // "auto" (or ""), "sim", "acl", "null"
-	Sim      string // profile and number of devices, "910b", "310p:4", "my.json:2"; "": 910b
-	Wall     bool   // pace the simulator in real time
-	Blocking bool   // wait after every queued command, so that its error is raised at the call
+	Backend  string      // "auto" (or ""), "sim", "acl", "null"
+	Sim      string      // profile and number of devices, "910b", "310p:4", "my.json:2"; "": 910b
+	Wall     bool        // pace the simulator in real time
+	Blocking bool        // wait after every queued command, so that its error is raised at the call
+	Faults   []FaultRule // to rehearse, on the simulator, which they choose as hardware has none
 	// History has the method of that name tell of streams that were closed, too: of the last ones.
 	History bool
 	// Where turns a Site into text for messages; nil: no places are known.
@@ -27,16 +29,17 @@ type Options struct {
 
 // Session is one process's use of the runtime: the only way down to the executor.
 type Session struct {
-	info   Info
-	opts   Options
-	drv    driver.Driver
-	exec   *executor.Executor
-	main   *Thread
-	prober driver.Prober // nil where the backend cannot tell
-	loader driver.Loader
-	peers  driver.Peers
-	count  int   // visible devices
-	piece  int64 // bytes that one blocking call copies
+	info     Info
+	opts     Options
+	drv      driver.Driver
+	exec     *executor.Executor
+	main     *Thread
+	prober   driver.Prober // nil where the backend cannot tell
+	loader   driver.Loader
+	peers    driver.Peers
+	injector *fault.Injector // nil where the backend is not simulated
+	count    int             // visible devices
+	piece    int64           // bytes that one blocking call copies
 
 	exceptions exceptions
 	unwatch    func() bool // stops watching the context of Open
@@ -57,6 +60,8 @@ type Session struct {
 	closing  bool
 	ended    bool
 
+	faults []*Fault // in force
+
 	schedulers []*Scheduler // that have not ended
 	hangs      []hang
 	hungQueues []string
@@ -67,6 +72,9 @@ type Session struct {
 func Open(ctx context.Context, opts Options) (*Session, error) {
 	if opts.Backend != "" && opts.Backend != "auto" {
 		return open(ctx, opts, opts.Backend)
+	}
+	if len(opts.Faults) > 0 {
+		return open(ctx, opts, "sim")
 	}
 	s, err := open(ctx, opts, "acl")
 	if err == nil {
@@ -82,6 +90,9 @@ func Open(ctx context.Context, opts Options) (*Session, error) {
 
 // open starts the backend of that name. Every call of the driver is made on the executor's thread.
 func open(ctx context.Context, opts Options, backend string) (*Session, error) {
+	if len(opts.Faults) > 0 && backend != "sim" {
+		return nil, errorf(ErrInvalidParam, "%s", noRehearsal(backend))
+	}
 	d, info, err := openBackend(backend, opts)
 	if err != nil {
 		return nil, err
@@ -94,6 +105,7 @@ func open(ctx context.Context, opts Options, backend string) (*Session, error) {
 	s.prober, _ = d.(driver.Prober)
 	s.loader, _ = d.(driver.Loader)
 	s.peers, _ = d.(driver.Peers)
+	s.injector, _ = d.(*fault.Injector)
 	s.piece = copyPiece
 	if _, ok := d.(driver.Clock); ok { // which nothing holds up
 		s.piece = math.MaxInt64
@@ -101,6 +113,11 @@ func open(ctx context.Context, opts Options, backend string) (*Session, error) {
 	s.exec = executor.New(d, executor.Options{Wall: opts.Wall})
 	s.main = s.NewThread(ctx)
 	err = s.main.call(0, func(d driver.Driver) error { return s.begin(d) })
+	for _, r := range opts.Faults {
+		if err == nil {
+			err = s.injectFirst(r)
+		}
+	}
 	if err != nil {
 		s.main.c.Close()
 		s.exec.Close()
@@ -187,8 +204,13 @@ func (s *Session) Close(force bool) error {
 		t.recording = nil
 		_ = g.end(t, s.drv.(driver.Capturer)) // nobody wants the graph
 	}
-	err := s.root.closeChildren(t, force)
-	if !force {
+	var err error
+	if !force && s.rehearsesHangs(t) { // one wait for all work, instead of one for each handle that hung work uses
+		err = s.synchronizeAll(t, s.root, -1, true)
+		force = err != nil
+		err = errors.Join(append(s.untold, err)...)
+		_ = s.root.closeChildren(t, force)
+	} else if err = s.root.closeChildren(t, force); !force {
 		err = errors.Join(append(s.untold, err)...)
 	}
 	if e := t.c.Call(0, func(d driver.Driver) error { return d.Finalize() }); err == nil {

@@ -61,7 +61,7 @@ func synchronizeState(t *Thread, st *streamState, timeout time.Duration) error {
 		st.learn(ticket, err, nil)
 		err = st.withLate(t.s, err)
 	}
-	return t.told(err)
+	return t.told(onceLost(err))
 }
 
 // finished reports whether a wait came to its end, with or without a fault of the work. It did not where the time was
@@ -73,6 +73,9 @@ func finished(err error) bool {
 	var e *Error
 	if !errors.As(err, &e) || e.Code == ErrStreamTimeout || e.Code == ErrEventTimeout {
 		return false
+	}
+	if isLost(e) {
+		return true
 	}
 	ofWork := e.Fault != 0 || e.Op != "" || e.Site != 0 || e.Cause != nil
 	return ofWork || isGone(e)
@@ -93,7 +96,7 @@ func (s *Session) synchronizeAll(t *Thread, r *resource, timeout time.Duration, 
 	var errs []error
 	add := func(st *streamState, err error) {
 		if closing {
-			err = unlessTold(err, told[st.stop])
+			err = unlessLost(unlessTold(err, told[st.stop]))
 		}
 		for _, other := range errs { // a context that stopped says so of every stream
 			if e, ok := other.(*Error); ok {
@@ -136,7 +139,7 @@ func (s *Session) synchronizeAll(t *Thread, r *resource, timeout time.Duration, 
 		st := states[0]
 		err := synchronizeState(t, st, left)
 		if !finished(err) {
-			if e, ok := err.(*Error); ok && e.Code == ErrStreamTimeout {
+			if e, ok := err.(*Error); ok && e.Code == ErrStreamTimeout && !IsDeadlock(e) {
 				e.Detail = fmt.Sprintf("not done after %v", timeout) // of them all
 			}
 			errs = append(errs, t.reported(err, states...))
@@ -153,7 +156,7 @@ func (s *Session) synchronizeAll(t *Thread, r *resource, timeout time.Duration, 
 			errs = append(errs, st.withLate(s, nil))
 		}
 	}
-	return errors.Join(errs...)
+	return onceLost(errors.Join(errs...))
 }
 
 // unfinished is what of states has work left. The others are done: add gets their faults; with nil

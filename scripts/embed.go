@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-//go:embed *.lua data/*.png data/*.json
+//go:embed *.lua data/*.png data/*.json data/scenarios/*.json
 var files embed.FS
 
 // Script is one of them.

@@ -100,6 +100,8 @@ func newFlags(o *options) *pflag.FlagSet {
 	o.session.Backend = "auto"
 	fs.Var(choiceFlag{&o.session.Backend, npu.BackendNames()}, "backend", "what runs the commands; null does nothing, to measure the way down")
 	fs.Var(textFlag{&o.session.Sim, "PROFILE[:COUNT]"}, "sim", "simulate this part: 310p, 910b, 910_93 or a .json file, and how many, as in 310p:4")
+	fs.Var(faultFlag{&o.session.Faults}, "fault", "let something go wrong on the simulator, as in op=copy,device=0,nth=3,code=507054 or device=1,lost; may be repeated")
+	fs.Var(scenarioFlag{&o.session.Faults}, "scenario", "the faults of a scenario that comes with npulua (lost_device, slow_link, ...) or of a .json file")
 	clock := "virtual"
 	fs.Var(clockFlag{&o.session.Wall, &clock}, "clock", "time of the simulator: virtual jumps to the next event, wall keeps real time")
 	fs.BoolVar(&o.session.Blocking, "blocking", false, "wait after every queued command, so that errors are raised at the call (also ASCEND_LAUNCH_BLOCKING=1)")
@@ -151,13 +153,16 @@ func parseOptions(args []string) (*options, error) {
 		}
 		o.session.History = true
 	}
-	if fs.Changed("sim") {
+	for _, name := range []string{"sim", "fault", "scenario"} {
+		if !fs.Changed(name) {
+			continue
+		}
 		switch o.session.Backend {
 		case "auto":
 			o.session.Backend = "sim"
 		case "sim":
 		default:
-			return nil, fmt.Errorf("--sim goes with the simulator, not with --backend=%s", o.session.Backend)
+			return nil, fmt.Errorf("--%s goes with the simulator, not with --backend=%s", name, o.session.Backend)
 		}
 	}
 	if os.Getenv("ASCEND_LAUNCH_BLOCKING") == "1" {

@@ -153,6 +153,7 @@ func (t transfer) run(n int64) {
 
 // Memcpy implements driver.Driver.
 func (d *Driver) Memcpy(dst driver.Ptr, dstMax int64, src driver.Ptr, size int64, kind driver.CopyKind) error {
+	m := d.takeArmed()
 	t, _, ok, err := d.plan("aclrtMemcpy", dst, dstMax, src, size, kind)
 	if err != nil || !ok {
 		return err
@@ -161,8 +162,15 @@ func (d *Driver) Memcpy(dst driver.Ptr, dstMax int64, src driver.Ptr, size int64
 		return err
 	}
 	pageable := t.dst.pageable() || t.src.pageable()
-	d.host(costBlocking + d.profile.copyTime(size, t.path, pageable))
+	took := costBlocking + d.profile.copyTime(size, t.path, pageable)
+	if m != nil {
+		took = later(took, d.profile.lag(m, size, t.path, pageable))
+	}
+	d.host(took)
 	t.run(size)
+	if m != nil {
+		spoil(t.dst.bytes(size, false), m.Wrong)
+	}
 	return nil
 }
 
@@ -177,6 +185,7 @@ func (d *Driver) blockingAllowed(call string) error {
 // Memset implements driver.Driver.
 func (d *Driver) Memset(dst driver.Ptr, dstMax int64, value byte, size int64) error {
 	const call = "aclrtMemset"
+	m := d.takeArmed()
 	o, ok, err := d.planFill(call, dst, dstMax, size)
 	if err != nil || !ok {
 		return err
@@ -186,6 +195,9 @@ func (d *Driver) Memset(dst driver.Ptr, dstMax int64, value byte, size int64) er
 	}
 	d.host(costBlocking + d.profile.fillTime(size))
 	fill(o.bytes(size, true), uint64(value), 1)
+	if m != nil {
+		spoil(o.bytes(size, false), m.Wrong)
+	}
 	return nil
 }
 

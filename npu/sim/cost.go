@@ -41,7 +41,12 @@ func perBytes(n int64, gbps float64) time.Duration {
 
 // copyTime is how long a copy of n bytes occupies its engine.
 func (p *Profile) copyTime(n int64, path copyPath, pageable bool) time.Duration {
-	var t, fixed time.Duration
+	fixed, t := p.copyParts(n, path, pageable)
+	return fixed + t
+}
+
+// copyParts is copyTime in two: what every copy takes, and what depends on the bandwidth.
+func (p *Profile) copyParts(n int64, path copyPath, pageable bool) (fixed, t time.Duration) {
 	switch path {
 	case pathH2D:
 		t, fixed = perBytes(n, p.H2DGBps), linkLatency
@@ -57,7 +62,7 @@ func (p *Profile) copyTime(n int64, path copyPath, pageable bool) time.Duration 
 	if pageable && path != pathH2H {
 		t, fixed = t*pageableFactor, fixed+pageableFixed
 	}
-	return fixed + t
+	return fixed, t
 }
 
 // hostCopyGBps is the speed of a copy between two host buffers; assumed.

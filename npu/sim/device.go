@@ -30,6 +30,7 @@ type device struct {
 	links        map[int]*engine // copies to each peer
 
 	probe probe
+	lost  *driver.Error // what all its work fails with; nil: it is there
 }
 
 // probe is the state of the engines at the last Utilization call.

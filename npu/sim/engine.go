@@ -182,6 +182,12 @@ func later(t, d time.Duration) time.Duration {
 func (d *Driver) schedule(t *task, dur time.Duration) {
 	t.s.running, t.s.blocked = true, false
 	t.start = d.now
+	if t.mishap != nil || d.lost > 0 {
+		var ends bool
+		if dur, ends = d.scheduleWrong(t, dur); !ends {
+			return
+		}
+	}
 	t.end = later(d.now, dur)
 	d.pending.push(t)
 }

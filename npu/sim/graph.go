@@ -33,6 +33,7 @@ type node struct {
 	// kernel is that of a launch: replays run it also where it was unloaded since.
 	kernel *loadedKernel
 	note   string // of an operator of a model: how its faults begin
+	mishap *driver.Mishap
 }
 
 // capture is the part that a stream has in a graph being recorded.
@@ -79,13 +80,13 @@ func (d *Driver) join(g *graph, s *stream) {
 }
 
 // record adds a command to the graph that s records.
-func (d *Driver) record(call string, s *stream, c *driver.Command) error {
+func (d *Driver) record(call string, s *stream, c *driver.Command, m *driver.Mishap) error {
 	cp := s.capture
 	g := cp.g
 	if g.invalid != nil {
 		return driver.Errorf(driver.CodeCaptureInvalid, call, "the capture was spoiled before: %s", g.invalid.Detail)
 	}
-	n := node{cmd: *c, lane: cp.lane, wait: -1}
+	n := node{cmd: *c, lane: cp.lane, wait: -1, mishap: m}
 	n.cmd.Args = slices.Clone(c.Args)
 	if cp.last >= 0 {
 		n.after = append(n.after, cp.last)
@@ -298,6 +299,10 @@ func (d *Driver) startReplay(t *task) {
 		return
 	}
 	g.active = true
+	if m := t.mishap; m != nil && (m.Hang || m.Fault != nil) { // nothing of it runs
+		d.schedule(t, deviceEvent)
+		return
+	}
 	t.s.running = true
 	t.start = d.now
 	r := &replay{t: t, left: len(t.nodes)}
@@ -323,7 +328,7 @@ func (d *Driver) startReplay(t *task) {
 		nt.cmd = n.cmd
 		nt.args = append(nt.args[:0], n.cmd.Args...)
 		nt.cmd.Args = nt.args
-		nt.s, nt.replay, nt.note = s, r, n.note
+		nt.s, nt.replay, nt.note, nt.mishap = s, r, n.note, n.mishap
 		switch n.cmd.Op {
 		case driver.OpRecord:
 			records[i] = &record{s: s}

@@ -173,6 +173,9 @@ func (t *task) info() driver.CommandInfo {
 		if c.Hold = t.hold(); c.Hold.Kind == driver.HoldNone && t.s.running {
 			c.State, c.Start = driver.CommandRunning, t.start
 		}
+		if t.hangs {
+			c.State, c.Start, c.Hold, c.Hangs = driver.CommandRunning, t.start, driver.Hold{}, true
+		}
 	}
 	return c
 }

@@ -28,6 +28,8 @@ type task struct {
 	replay   *replay // that the command is part of
 	running  *replay // of a replay that runs
 	fault    error   // found when the work was planned; raised when it is done
+	mishap   *driver.Mishap
+	hangs    bool // it never ends, or holds a command that does not
 
 	dur, start, end time.Duration
 	engine          *engine
@@ -54,10 +56,13 @@ func (d *Driver) recycle(t *task) {
 
 // Enqueue implements driver.Driver.
 func (d *Driver) Enqueue(c *driver.Command) error {
-	call := c.Op.Call()
+	call, m := c.Op.Call(), d.takeArmed()
 	s, err := d.ownStream(call, c.Stream)
 	if err != nil {
 		return err
+	}
+	if m != nil && m.Refuse != nil {
+		return d.refuse(s, c, m.Refuse)
 	}
 	if s.capture == nil && d.capturing > 0 {
 		if err := d.meetCapture(call, s, c); err != nil {
@@ -65,7 +70,7 @@ func (d *Driver) Enqueue(c *driver.Command) error {
 		}
 	}
 	if s.capture != nil {
-		return d.record(call, s, c)
+		return d.record(call, s, c, m)
 	}
 	if s.count >= s.ctx.dev.profile.QueueDepth {
 		return driver.CodeQueueFull
@@ -78,8 +83,11 @@ func (d *Driver) Enqueue(c *driver.Command) error {
 	t.cmd = *c
 	t.args = append(t.args[:0], c.Args...)
 	t.cmd.Args = t.args
-	t.s = s
+	t.s, t.mishap = s, m
 	queue, err := d.prepare(t, call)
+	if err == nil && m != nil {
+		queue = queue || t.mustRun()
+	}
 	if err != nil || !queue {
 		d.recycle(t)
 		d.noQueue(s, c, err)
@@ -191,7 +199,9 @@ func (d *Driver) prepareCopy(t *task, call string) (bool, error) {
 	c, tr := &t.cmd, t.transfer
 	if tr.dst.pageable() || tr.src.pageable() {
 		// The runtime waits for the stream and copies before it returns.
-		d.finish(t.s)
+		if !d.drained(t.s) {
+			return false, driver.Errorf(driver.CodeStreamSyncTimeout, call, "the stream never gets there: work before the copy hangs")
+		}
 		d.host(d.profile.copyTime(c.Size, tr.path, true))
 		tr.run(c.Size)
 		return false, t.s.takeFault()
@@ -227,6 +237,9 @@ func (d *Driver) pump(s *stream) {
 			d.requestEngine(&dev.d2d, t)
 		case driver.OpCopy:
 			t.dur = dev.profile.copyTime(c.Size, t.transfer.path, false)
+			if t.mishap != nil {
+				t.dur = later(t.dur, dev.profile.lag(t.mishap, c.Size, t.transfer.path, false))
+			}
 			d.requestEngine(dev.engineFor(t.transfer), t)
 		case driver.OpLaunch:
 			d.startLaunch(t)
@@ -291,15 +304,23 @@ func (d *Driver) finishTask(t *task) {
 	d.pump(s)
 }
 
-// effect does what the command says.
+// effect does what the command says, or what is to go wrong with it.
 func (d *Driver) effect(t *task) error {
-	c := &t.cmd
 	if t.fault != nil {
 		return t.fault
 	}
 	if t.cut {
 		return nil
 	}
+	if t.mishap == nil && d.lost == 0 {
+		return d.work(t)
+	}
+	return d.goWrong(t)
+}
+
+// work is effect of a command that nothing is to go wrong with.
+func (d *Driver) work(t *task) error {
+	c := &t.cmd
 	switch c.Op {
 	case driver.OpCopy:
 		if t.transfer.dst.freed() || t.transfer.src.freed() {

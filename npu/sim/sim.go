@@ -22,8 +22,8 @@ type Config struct {
 }
 
 // Driver is one simulated process. It implements driver.Driver and the optional interfaces Clock,
-// Prober, Loader, Peers, Capturer, Modeler, Watcher, Inspector, Threads, Stopper, Namer, Aborter and Closer. Not safe for
-// concurrent use.
+// Prober, Loader, Peers, Capturer, Modeler, Watcher, Inspector, Threads, Stopper, Namer, Aborter, Rehearser and Closer. Not safe
+// for concurrent use.
 type Driver struct {
 	profile *Profile
 	devices []*device
@@ -37,6 +37,7 @@ type Driver struct {
 	faults   uint64
 	failed   func(driver.Exception) // set by OnException
 	stopped  atomic.Bool            // kernels compute no further blocks
+	rehearsal
 
 	thread *thread // the host thread that calls now
 	inits  int
@@ -70,6 +71,7 @@ var (
 	_ driver.Stopper   = (*Driver)(nil)
 	_ driver.Namer     = (*Driver)(nil)
 	_ driver.Aborter   = (*Driver)(nil)
+	_ driver.Rehearser = (*Driver)(nil)
 	_ driver.Closer    = (*Driver)(nil)
 )
 

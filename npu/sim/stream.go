@@ -49,9 +49,19 @@ func (d *Driver) dropStream(s *stream) {
 	d.progress++
 }
 
-// finish lets time pass until s is idle.
+// drained lets time pass until s is idle; false where that never happens.
+func (d *Driver) drained(s *stream) bool {
+	return d.waitUntil(func() bool { return s.count == 0 }, -1)
+}
+
+// finish lets time pass until s, which is destroyed, is idle. What hangs is dropped.
 func (d *Driver) finish(s *stream) {
-	d.waitUntil(func() bool { return s.count == 0 }, -1)
+	for !d.drained(s) {
+		if !d.dropHung(s) {
+			d.dropQueued(s)
+			return
+		}
+	}
 }
 
 // stream finds a live stream of any context; 0 is the default stream of the current one.

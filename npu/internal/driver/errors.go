@@ -57,12 +57,14 @@ const (
 	CodeResourceEvent     Code = 207007
 	CodeInternal          Code = 507000
 	CodeDeviceNotSet      Code = 507007
+	CodeLostHeartbeat     Code = 507010
 	CodeAICoreException   Code = 507015
 	CodeAICoreTimeout     Code = 507014
 	CodeVectorException   Code = 507035
 	CodeStreamSyncTimeout Code = 507046
 	CodeCaptureInvalid    Code = 507903
 	CodeEventSyncTimeout  Code = 507047
+	CodeMultiBitECC       Code = 507054
 	CodeModelExecute      Code = 545000
 	CodeInternalError     Code = 500000
 )
@@ -128,6 +130,7 @@ type Error struct {
 	Fault    uint64   // number of the fault in this process, the same wherever it is told; 0: no fault of queued work
 	Report   []string // for people: what waits for what, and the streams that have work left, a line each
 	Affected []Site   // later commands of the same stream that ran after the failure, at most MaxAffected
+	Injected bool     // it was asked for, to rehearse: nothing is broken
 }
 
 // MaxAffected bounds Error.Affected.

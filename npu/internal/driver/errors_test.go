@@ -64,6 +64,8 @@ var codeNames = map[string]struct {
 	"CodeModelData":         {CodeModelData, "ACL_ERROR_GE_EXEC_MODEL_DATA_SIZE_INVALID"},
 	"CodeBatchSize":         {CodeBatchSize, "ACL_ERROR_GE_DYNAMIC_BATCH_SIZE_INVALID"},
 	"CodeModelExecute":      {CodeModelExecute, "ACL_ERROR_GE_INTERNAL_ERROR"},
+	"CodeLostHeartbeat":     {CodeLostHeartbeat, "ACL_ERROR_RT_LOST_HEARTBEAT"},
+	"CodeMultiBitECC":       {CodeMultiBitECC, "ACL_ERROR_RT_HBM_MULTI_BIT_ECC_ERROR"},
 	"CodeInternalError":     {CodeInternalError, "ACL_ERROR_INTERNAL_ERROR"},
 }
 

@@ -50,6 +50,7 @@ type CommandInfo struct {
 	Fault uint64   // number of the fault of a failed command; 0 where it was refused
 	Hold  Hold     // of the first pending command, where it has not started
 	Copy  CopyKind // of a copy: which way it goes
+	Hangs bool     // it runs, and was made never to end (Mishap.Hang), or holds a command that was
 	// Start is when the device began with the command, by the driver's clock, and End when that was over. Both
 	// are zero of one that never ran, End of one that is pending. What needed no device begins and ends at once.
 	Start, End time.Duration

@@ -2,6 +2,8 @@ package executor
 
 import (
 	"time"
+
+	"npulua/npu/internal/driver"
 )
 
 // canAdvance reports whether time may jump, or a deadlock be told: nobody has anything to do, and settle
@@ -42,6 +44,9 @@ func (e *Executor) advance() bool {
 		}
 	}
 	if !ok && limit < 0 {
+		if e.wall && e.hangs() {
+			return false // as on hardware: until somebody interrupts
+		}
 		e.deadlock()
 		return true
 	}
@@ -49,6 +54,12 @@ func (e *Executor) advance() bool {
 		e.fail(nil, err)
 	}
 	return true
+}
+
+// hangs reports whether work that was made to hang runs.
+func (e *Executor) hangs() bool {
+	r, ok := e.d.(driver.Rehearser)
+	return ok && r.Hangs()
 }
 
 func (e *Executor) advanceClock(limit time.Duration) (err error) {

@@ -1,0 +1,202 @@
+package fault_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unsafe"
+
+	"npulua/npu/internal/driver"
+	"npulua/npu/internal/fault"
+)
+
+// program issues copies, fills and allocations on two devices, and tells what became of each, with the time.
+func program(t *testing.T, rules ...string) (log []string, in *fault.Injector, faults []*fault.Fault) {
+	t.Helper()
+	in = open(t, 2)
+	t.Cleanup(func() { _ = in.Close() })
+	for _, spec := range rules {
+		faults = append(faults, in.Add(parse(t, spec)))
+	}
+	note := func(what string, err error) {
+		code := driver.OK
+		if err != nil && !errors.As(err, &code) {
+			t.Fatalf("%s: %v has no code", what, err)
+		}
+		log = append(log, fmt.Sprintf("%s %d", what, code))
+	}
+	for device := range 2 {
+		note("set", in.SetDevice(device))
+		s, err := in.CreateStream(driver.StreamConfig{})
+		note("stream", err)
+		x, err := in.Malloc(1024, driver.MemHugeFirst)
+		note("alloc", err)
+		h, err := in.MallocHost(1024)
+		note("host", err)
+		for range 3 {
+			note("fill", in.Enqueue(&driver.Command{Op: driver.OpFill, Stream: s, Dst: x, Size: 1024, Value: 1, Width: 1}))
+			note("copy", in.Enqueue(&driver.Command{Op: driver.OpCopy, Stream: s, Dst: h, Src: x, Size: 1024}))
+			note("sync", in.SynchronizeStream(s, time.Second))
+		}
+		note("memcpy", in.Memcpy(x, 1024, h, 1024, driver.HostToDevice))
+		if h != 0 {
+			log = append(log, fmt.Sprint(bytesAt(h, 1024)[510:514], in.Now()))
+		}
+	}
+	return log, in, faults
+}
+
+// bytesAt is pinned host memory of a driver.
+func bytesAt(p driver.Ptr, n int) []byte {
+	addr := uintptr(p)
+	return unsafe.Slice(*(**byte)(unsafe.Pointer(&addr)), n)
+}
+
+func TestRules(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		rule  string
+		fails []string // the lines of program that are not as without rules, by device, without those of bytes and time
+		hits  int64
+	}{
+		{"the device finds it: at the wait", "op=copy,code=507054", []string{"0 sync 507054"}, 1},
+		{"the call returns it: nothing is queued", "op=copy,code=207000", []string{"0 copy 207000"}, 1},
+		{"by its number", "op=fill,nth=4,code=507054", []string{"1 sync 507054"}, 1},
+		{"several in a row", "op=fill,nth=2,count=2,code=507054", []string{"0 sync 507054", "0 sync 507054"}, 2},
+		{"on one device", "op=fill,device=1,code=507054", []string{"1 sync 507054"}, 1},
+		{"a blocking copy fails at once", "op=copy,device=0,nth=4,code=507054", []string{"0 memcpy 507054"}, 1},
+		{"an allocation", "op=alloc,device=1,nth=2,code=207001", nil, 0},
+		{"out of memory, not that much", "size=1025", nil, 0},
+		{"any means queued ones of a hang", "hang,device=0,nth=6", []string{"0 sync 507046"}, 1},
+		{"delays are no failures", "seconds=0.001,op=copy", nil, 8},
+		{"slow", "factor=0.5", nil, 8},
+		{"slow, one way", "factor=0.5,direction=h2d", nil, 2},
+		{"slow, between devices", "factor=0.5,direction=p2p", nil, 0},
+		{"wrong bytes tell nothing", "bytes=1,op=copy,nth=3", nil, 1},
+		{"corrected memory errors", "errors=single,count=always", nil, 14},
+		{"a memory error", "ecc,device=1,op=fill", []string{"1 sync 507054"}, 1},
+		{"lost", "lost,device=1,op=copy,nth=3", []string{"1 copy 507010", "1 sync 507010", "1 memcpy 507010"}, 2},
+		{"lost, in a blocking copy", "lost,device=0,op=copy,nth=4", []string{"0 memcpy 507010"}, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			healthy, _, _ := program(t)
+			log, _, faults := program(t, tt.rule)
+			var got []string
+			for i, line := range log {
+				if want := healthy[i]; line != want && !strings.HasPrefix(want, "[") {
+					got = append(got, fmt.Sprintf("%d %s", i/(len(log)/2), line))
+				}
+			}
+			if !slices.Equal(got, tt.fails) {
+				t.Errorf("%s: not as usual are %q, want %q", tt.rule, got, tt.fails)
+			}
+			if f := faults[0]; f.Hits != tt.hits {
+				t.Errorf("%s: %d hits, want %d", tt.rule, f.Hits, tt.hits)
+			}
+			again, _, _ := program(t, tt.rule)
+			if !slices.Equal(log, again) {
+				t.Errorf("%s: two runs differ:\n%q\n%q", tt.rule, log, again)
+			}
+		})
+	}
+}
+
+func TestECC(t *testing.T) {
+	_, in, _ := program(t, "ecc,device=0,nth=2,count=2", "errors=single,device=1,op=fill,count=always")
+	if got, want := in.ECC(0), (fault.ECCErrors{Multi: 2}); got != want {
+		t.Errorf("ECC(0) = %+v, want %+v", got, want)
+	}
+	if got, want := in.ECC(1), (fault.ECCErrors{Single: 3}); got != want {
+		t.Errorf("ECC(1) = %+v, want %+v", got, want)
+	}
+}
+
+// A command that found the queue full comes again, and counts once.
+func TestQueueFull(t *testing.T) {
+	in := open(t, 1)
+	defer in.Close()
+	if err := in.SetDevice(0); err != nil {
+		t.Fatal(err)
+	}
+	info, err := in.DeviceInfo(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := in.Malloc(8, driver.MemHugeFirst)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := in.Add(parse(t, "hang,op=fill"))
+	for i := range info.QueueDepth + 3 {
+		err := in.Enqueue(&driver.Command{Op: driver.OpFill, Dst: x, Size: 8, Width: 1})
+		if full := i >= info.QueueDepth; full != (err == driver.CodeQueueFull) {
+			t.Fatalf("command %d: %v", i, err)
+		}
+	}
+	in.Remove(f)
+	g := in.Add(parse(t, "op=fill,code=507054"))
+	if err := in.Enqueue(&driver.Command{Op: driver.OpFill, Dst: x, Size: 8, Width: 1}); err != driver.CodeQueueFull || g.Hits != 0 {
+		t.Errorf("Enqueue on a full queue = %v, %d hits, want none", err, g.Hits)
+	}
+	if _, more := in.Next(); more || !in.Hangs() {
+		t.Errorf("Next() = %v, Hangs() = %v, want nothing to happen, and work that hangs", more, in.Hangs())
+	}
+	if err := in.ResetDevice(0, true); err != nil || in.Hangs() {
+		t.Errorf("ResetDevice = %v, Hangs() = %v: it drops what hangs", err, in.Hangs())
+	}
+}
+
+// A lost device comes back with the end of its rule, and what it was at is over.
+func TestLostAndFound(t *testing.T) {
+	in := open(t, 2)
+	defer in.Close()
+	for device := range 2 {
+		if err := in.SetDevice(device); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := in.Add(parse(t, "lost,op=create_event"))
+	if _, err := in.CreateEvent(driver.EventSync); !errors.Is(err, driver.CodeLostHeartbeat) {
+		t.Fatalf("CreateEvent = %v, want that device 1 is lost", err)
+	}
+	if err := in.SetDevice(1); !errors.Is(err, driver.CodeLostHeartbeat) {
+		t.Errorf("SetDevice(1) = %v, want that it is lost", err)
+	}
+	if err := in.SetDevice(0); err != nil {
+		t.Errorf("SetDevice(0) = %v: only device 1 is lost", err)
+	}
+	if err := in.ResetDevice(1, false); err != nil {
+		t.Errorf("ResetDevice(1) = %v: giving back works", err)
+	}
+	in.Remove(f)
+	if err := in.SetDevice(1); err != nil {
+		t.Errorf("SetDevice(1) = %v after the fault was removed", err)
+	}
+}
+
+// Without rules the way through an Injector allocates nothing.
+func TestQuietAllocates(t *testing.T) {
+	in := open(t, 1)
+	defer in.Close()
+	if err := in.SetDevice(0); err != nil {
+		t.Fatal(err)
+	}
+	x, err := in.Malloc(8, driver.MemHugeFirst)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := driver.Command{Op: driver.OpFill, Dst: x, Size: 8, Width: 1}
+	enqueue := func() {
+		if err := in.Enqueue(&c); err != nil {
+			t.Fatal(err)
+		}
+		in.Advance(-1)
+	}
+	enqueue()
+	if n := testing.AllocsPerRun(100, enqueue); n > 0 {
+		t.Errorf("a command allocates %v times", n)
+	}
+}

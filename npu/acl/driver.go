@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"npulua/npu/internal/driver"
+	"npulua/npu/internal/loader"
 )
 
 // Driver implements driver.Driver and its optional parts but for a clock and several threads. Make one with Open.
@@ -55,13 +56,13 @@ var (
 
 // Open loads the library. It calls nothing of it yet. The error says for every place what was wrong with it.
 func Open() (*Driver, error) {
-	askForNoHandlers()
+	loader.AskForNoHandlers()
 	d := &Driver{
 		contexts: make(map[driver.Context]*ctx), devices: make(map[int]*device), streams: make(map[driver.Stream]*stream),
 		events: make(map[driver.Event]*event), kernels: make(map[driver.Kernel]*kernel), graphs: make(map[driver.Graph]*graph),
 		models: make(map[driver.Model]*model),
 	}
-	err := guardSignals(func() (err error) {
+	err := loader.GuardSignals(func() (err error) {
 		d.lib, err = load()
 		return err
 	})
@@ -102,7 +103,7 @@ func (d *Driver) Has(symbol string) bool {
 
 // Init implements driver.Driver.
 func (d *Driver) Init() error {
-	err := guardSignals(func() error { return d.call(&d.init, 0) })
+	err := loader.GuardSignals(func() error { return d.call(&d.init, 0) })
 	if err != nil {
 		if code(err) == codeStub {
 			return stubError(d.lib)

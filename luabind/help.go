@@ -35,7 +35,7 @@ func (cl *class[T]) help() classHelp {
 
 // helpClasses is every class in the order of the manual.
 func helpClasses() []classHelp {
-	return []classHelp{moduleHelp(), opsHelp(), deviceClass.help(), contextClass.help(), streamClass.help(), eventClass.help(), bufferClass.help(), kernelClass.help(), graphClass.help(), modelClass.help(), taskClass.help(), channelClass.help(), workerClass.help()}
+	return []classHelp{moduleHelp(), opsHelp(), simHelp(), deviceClass.help(), contextClass.help(), streamClass.help(), eventClass.help(), bufferClass.help(), kernelClass.help(), graphClass.help(), modelClass.help(), taskClass.help(), channelClass.help(), workerClass.help()}
 }
 
 func moduleHelp() classHelp {
@@ -50,7 +50,7 @@ func moduleHelp() classHelp {
 }
 
 // isModule reports whether h is a table of functions, and no type of handles.
-func (h classHelp) isModule() bool { return h.name == "npu" || h.name == opsName }
+func (h classHelp) isModule() bool { return h.name == "npu" || h.name == opsName || h.name == simName }
 
 func (h classHelp) signature(e entry) string {
 	sep := ":"

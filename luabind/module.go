@@ -62,7 +62,7 @@ var moduleFields = []struct {
 	{"simulated", doc{Text: "Whether results say nothing about real hardware."}},
 	{"ops", doc{Text: "Operators by name, `npu.ops.add(stream, out, a, b)`: what every backend can compute. See `npu.ops` below."}},
 	{"version", doc{Text: "Version of npulua."}},
-	{"sim", doc{Text: "On the simulator a table with `profile`, a line that describes what is simulated; nil on hardware. `if npu.sim then` tells the two apart."}},
+	{"sim", doc{Text: "On the simulator a table with `profile`, a line that describes what is simulated, and functions that only it has; nil on hardware. `if npu.sim then` tells the two apart. See `npu.sim` below."}},
 }
 
 func (in *Interp) openModule() {
@@ -80,7 +80,7 @@ func (in *Interp) openModule() {
 	mod.RawSetString("simulated", lua.LBool(info.Simulated))
 	mod.RawSetString("version", lua.LString(npu.Version))
 	if info.Name == "sim" {
-		mod.RawSetString("sim", in.record("profile", info.Detail))
+		mod.RawSetString("sim", in.openSim(info))
 	}
 	mod.RawSetString("ops", in.openOps())
 	in.builtins = make(map[string]*npu.Kernel)

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"npulua/npu/dcmi"
 	"npulua/npu/internal/driver"
 	"npulua/npu/internal/loader"
 )
@@ -35,6 +36,7 @@ type Driver struct {
 
 	stopped atomic.Bool // waits in the library end
 
+	sensors    *dcmi.Reader // any goroutine may use it
 	exceptions exceptions
 	operators  operators
 	pack       []uint64 // arguments of a launch, for the duration of the call
@@ -52,6 +54,7 @@ var (
 	_ driver.Stopper   = (*Driver)(nil)
 	_ driver.Inspector = (*Driver)(nil)
 	_ driver.Namer     = (*Driver)(nil)
+	_ driver.Sensors   = (*Driver)(nil)
 )
 
 // Open loads the library. It calls nothing of it yet. The error says for every place what was wrong with it.
@@ -60,7 +63,7 @@ func Open() (*Driver, error) {
 	d := &Driver{
 		contexts: make(map[driver.Context]*ctx), devices: make(map[int]*device), streams: make(map[driver.Stream]*stream),
 		events: make(map[driver.Event]*event), kernels: make(map[driver.Kernel]*kernel), graphs: make(map[driver.Graph]*graph),
-		models: make(map[driver.Model]*model),
+		models: make(map[driver.Model]*model), sensors: dcmi.NewReader(),
 	}
 	err := loader.GuardSignals(func() (err error) {
 		d.lib, err = load()

@@ -149,6 +149,9 @@ func preload(folder string) {
 	}
 }
 
+// path is the file of the first library.
+func (l *library) path() string { return loader.File(l.attempts[len(l.attempts)-1].Path) }
+
 // lookup is the address of a function, 0 where no library has it.
 func (l *library) lookup(name string) uintptr {
 	for _, h := range l.handles {

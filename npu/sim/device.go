@@ -29,7 +29,8 @@ type device struct {
 	d2d          engine
 	links        map[int]*engine // copies to each peer
 
-	probe probe
+	probe    probe
+	thermals thermals
 }
 
 // probe is the state of the engines at the last Utilization call.

@@ -22,7 +22,7 @@ type Config struct {
 }
 
 // Driver is one simulated process. It implements driver.Driver and the optional interfaces Clock,
-// Prober, Loader, Peers, Capturer, Modeler, Watcher, Inspector, Threads, Stopper, Namer and Closer. Not safe for
+// Prober, Loader, Peers, Capturer, Modeler, Watcher, Inspector, Threads, Stopper, Namer, Sensors, SensorSetter and Closer. Not safe for
 // concurrent use.
 type Driver struct {
 	profile *Profile
@@ -69,7 +69,10 @@ var (
 	_ driver.Threads   = (*Driver)(nil)
 	_ driver.Stopper   = (*Driver)(nil)
 	_ driver.Namer     = (*Driver)(nil)
+	_ driver.Sensors   = (*Driver)(nil)
 	_ driver.Closer    = (*Driver)(nil)
+
+	_ driver.SensorSetter = (*Driver)(nil)
 )
 
 // Open makes a simulated server. Close it to give its memory back.

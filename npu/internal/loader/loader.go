@@ -4,7 +4,9 @@ package loader
 
 import (
 	"os"
+	"path/filepath"
 	"runtime"
+	"strings"
 
 	"github.com/ebitengine/purego"
 )
@@ -30,4 +32,18 @@ func Lookup(library uintptr, name string) uintptr {
 func Exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
+}
+
+// File is the file of a loaded library that was opened as path: of one without a folder, what the system's loader
+// found.
+func File(path string) string {
+	if filepath.Base(path) != path {
+		return path
+	}
+	for _, p := range Mapped() {
+		if filepath.Base(p) == path || strings.HasPrefix(filepath.Base(p), path+".") {
+			return p
+		}
+	}
+	return path
 }

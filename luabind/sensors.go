@@ -48,7 +48,7 @@ func sensorsDoc() doc {
 		fmt.Fprintf(&b, "%s `%s` %s%s", sep, v.Path(), v.Text, inUnit(v))
 	}
 	b.WriteString(". A reading takes about 150 ms on hardware; streams and other tasks go on meanwhile.")
-	return doc{"()", "table", b.String(), "", "local s = dev:sensors()\nif not s.available then print(\"skip: \" .. s.reason)\nelseif s.ecc.double_bit ~= 0 then print(\"memory errors\", s.ecc.double_bit or s.absent.ecc.double_bit) end"}
+	return doc{"()", "table", b.String(), "", "local s = dev:sensors()\nif s.available then print(s.temperature, s.health) else print(\"skip: \" .. s.reason) end"}
 }
 
 func deviceSensors(c *call, d *npu.Device) error {

@@ -1,6 +1,7 @@
 package dcmi
 
 import (
+	"path/filepath"
 	"strings"
 
 	"npulua/npu/internal/loader"
@@ -17,7 +18,11 @@ func (e *LoadError) Error() string {
 	var places, broken []string
 	for _, a := range e.Attempts {
 		if strings.HasPrefix(a.Problem, loader.NotFound) {
-			places = append(places, a.Path)
+			place := filepath.Dir(a.Path)
+			if place == "." {
+				place = "the loader's path"
+			}
+			places = append(places, place)
 		} else if a.Problem != "" {
 			broken = append(broken, a.String())
 		}

@@ -72,7 +72,7 @@ func (d *Driver) Sensors(id int) (driver.SensorReader, error) {
 	var refused error
 	if made := dev.thermals.made; made != nil {
 		if made.Unavailable != "" {
-			refused = driver.Errorf(driver.CodeNotSupported, "", "not available: %s", made.Unavailable)
+			refused = &driver.Error{Code: driver.CodeNotSupported, Detail: "not available: " + made.Unavailable, Hint: "npu.sim.set_sensors(device, nil) shows what is modelled again"}
 		}
 		made.Apply(&r)
 	}

@@ -57,7 +57,7 @@ type SensorReadings struct {
 	HBM          Reading // share of HBM in use
 	HBMBandwidth Reading // share of the bandwidth of HBM in use
 
-	SingleBit, DoubleBit           Reading // memory errors since the device was started, corrected and not
+	SingleBit, DoubleBit           Reading // memory errors since the system was started, corrected and not
 	TotalSingleBit, TotalDoubleBit Reading // in the life of the device
 	IsolatedPages                  Reading // pages taken out of use after errors that were not corrected
 
@@ -131,23 +131,23 @@ func (v SensorValue) Path() string {
 
 // SensorValues are all readings that are numbers, by group.
 var SensorValues = []SensorValue{
-	{"", "temperature", UnitCelsius, "temperature of the chip", func(r *SensorReadings) *Reading { return &r.Temperature }},
-	{"", "hbm_temperature", UnitCelsius, "temperature of the HBM", func(r *SensorReadings) *Reading { return &r.HBMTemperature }},
-	{"", "power", UnitWatt, "power of the chip", func(r *SensorReadings) *Reading { return &r.Power }},
-	{"", "card_power", UnitWatt, "power of the card, all its chips together", func(r *SensorReadings) *Reading { return &r.CardPower }},
-	{"", "voltage", UnitVolt, "voltage of the chip", func(r *SensorReadings) *Reading { return &r.Voltage }},
+	{"", "temperature", UnitCelsius, "of the chip", func(r *SensorReadings) *Reading { return &r.Temperature }},
+	{"", "hbm_temperature", UnitCelsius, "of the HBM", func(r *SensorReadings) *Reading { return &r.HBMTemperature }},
+	{"", "power", UnitWatt, "of the chip", func(r *SensorReadings) *Reading { return &r.Power }},
+	{"", "card_power", UnitWatt, "of the card, all its chips together, where the chip alone is not told", func(r *SensorReadings) *Reading { return &r.CardPower }},
+	{"", "voltage", UnitVolt, "of the chip", func(r *SensorReadings) *Reading { return &r.Voltage }},
 
-	{"utilization", "cores", UnitShare, "AI cores, cube cores where those are apart", func(r *SensorReadings) *Reading { return &r.Cores }},
-	{"utilization", "vector", UnitShare, "vector cores", func(r *SensorReadings) *Reading { return &r.Vector }},
-	{"utilization", "memory", UnitShare, "DDR memory in use", func(r *SensorReadings) *Reading { return &r.Memory }},
-	{"utilization", "hbm", UnitShare, "HBM in use", func(r *SensorReadings) *Reading { return &r.HBM }},
-	{"utilization", "hbm_bandwidth", UnitShare, "bandwidth of the HBM in use", func(r *SensorReadings) *Reading { return &r.HBMBandwidth }},
+	{"utilization", "cores", UnitShare, "of the AI cores (cube cores, where they are apart)", func(r *SensorReadings) *Reading { return &r.Cores }},
+	{"utilization", "vector", UnitShare, "of the vector cores", func(r *SensorReadings) *Reading { return &r.Vector }},
+	{"utilization", "memory", UnitShare, "of DDR memory", func(r *SensorReadings) *Reading { return &r.Memory }},
+	{"utilization", "hbm", UnitShare, "of HBM", func(r *SensorReadings) *Reading { return &r.HBM }},
+	{"utilization", "hbm_bandwidth", UnitShare, "of the bandwidth of HBM", func(r *SensorReadings) *Reading { return &r.HBMBandwidth }},
 
-	{"ecc", "single_bit", UnitCount, "corrected memory errors since the device was started", func(r *SensorReadings) *Reading { return &r.SingleBit }},
-	{"ecc", "double_bit", UnitCount, "memory errors since then that could not be corrected", func(r *SensorReadings) *Reading { return &r.DoubleBit }},
+	{"ecc", "single_bit", UnitCount, "memory errors that were corrected, since the system was started", func(r *SensorReadings) *Reading { return &r.SingleBit }},
+	{"ecc", "double_bit", UnitCount, "those since then that could not be", func(r *SensorReadings) *Reading { return &r.DoubleBit }},
 	{"ecc", "total_single_bit", UnitCount, "corrected ones in the life of the device", func(r *SensorReadings) *Reading { return &r.TotalSingleBit }},
-	{"ecc", "total_double_bit", UnitCount, "those not corrected in the life of the device", func(r *SensorReadings) *Reading { return &r.TotalDoubleBit }},
-	{"ecc", "isolated_pages", UnitCount, "pages taken out of use after errors that could not be corrected", func(r *SensorReadings) *Reading { return &r.IsolatedPages }},
+	{"ecc", "total_double_bit", UnitCount, "those in its life that could not be", func(r *SensorReadings) *Reading { return &r.TotalDoubleBit }},
+	{"ecc", "isolated_pages", UnitCount, "memory pages taken out of use after those", func(r *SensorReadings) *Reading { return &r.IsolatedPages }},
 }
 
 // SensorGroups are the groups of SensorValues.

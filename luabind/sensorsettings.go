@@ -163,6 +163,9 @@ func (o opts) reading(v npu.SensorValue, got lua.LValue) (npu.Reading, error) {
 		return npu.Reading{}, o.wrongType(v.Path(), "a number, or false for none", got)
 	}
 	f := float64(n)
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return npu.Reading{}, o.c.errorf("option %q must be a finite number, got %s", v.Path(), number(f))
+	}
 	low, high := 0.0, math.MaxFloat64
 	switch v.Unit {
 	case npu.UnitCelsius:
@@ -175,7 +178,7 @@ func (o opts) reading(v npu.SensorValue, got lua.LValue) (npu.Reading, error) {
 			return npu.Reading{}, o.c.errorf("option %q must be a whole number, got %s", v.Path(), number(f))
 		}
 	}
-	if !(f >= low && f <= high) {
+	if f < low || f > high {
 		limits := fmt.Sprintf("%s or more", number(low))
 		if high < math.MaxFloat64 {
 			limits = fmt.Sprintf("from %s to %s", number(low), number(high))

@@ -16,6 +16,8 @@ func loadHint(attempts []Attempt) string {
 		case strings.HasPrefix(a.Problem, "it needs "):
 			return "install the NPU driver, or add its folder (/usr/local/Ascend/driver/lib64 and those below it) to LD_LIBRARY_PATH; " +
 				"--backend=sim runs on the simulator"
+		case strings.HasPrefix(a.Problem, loader.Denied):
+			return "have the file made readable to this user, or add the user to the group that owns it; --backend=sim runs on the simulator"
 		case a.Problem != "" && !strings.HasPrefix(a.Problem, loader.NotFound):
 			return "install CANN for " + loader.Machine() + " again, or take its folder out of LD_LIBRARY_PATH and ASCEND_HOME_PATH if it is not meant; " +
 				"--backend=sim runs on the simulator"

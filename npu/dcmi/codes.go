@@ -20,7 +20,6 @@ const (
 	remedyOfContainer  = "read on the host, or start the container privileged"
 	remedyOfDriver     = "npu-smi info tells whether the driver is loaded and sees the device"
 	remedyOfMissing    = "libdcmi.so comes with the NPU driver, in /usr/local/dcmi: install the driver, mount that folder and /usr/local/Ascend/driver into a container, or add the folder to LD_LIBRARY_PATH"
-	remedyOfDenied     = "this user may not read the file: " + remedyOfUser
 	remedyOfDependency = "install the NPU driver, or add its folders (/usr/local/Ascend/driver/lib64 and those below it) to LD_LIBRARY_PATH"
 	remedyOfBad        = "install the NPU driver for this machine again, or take the file's folder out of LD_LIBRARY_PATH"
 	remedyOfIncomplete = "install the NPU driver again: the file is another library, or damaged"

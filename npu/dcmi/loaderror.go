@@ -38,8 +38,8 @@ func hint(attempts []loader.Attempt) string {
 	for _, a := range attempts {
 		switch {
 		case a.Problem == "" || strings.HasPrefix(a.Problem, loader.NotFound):
-		case strings.Contains(a.Problem, "Permission denied"):
-			return remedyOfDenied
+		case strings.HasPrefix(a.Problem, loader.Denied):
+			return remedyOfUser
 		case strings.HasPrefix(a.Problem, "it needs "):
 			return remedyOfDependency
 		case strings.HasPrefix(a.Problem, lacks):

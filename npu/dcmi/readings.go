@@ -57,8 +57,9 @@ func (s *session) why(err error) string {
 	return err.Error()
 }
 
-// sensor asks for a number of a unit that is so many of ours. The library marks values that mean nothing.
-func (s *session) sensor(f *function, unit float64, args ...uintptr) driver.Reading {
+// sensor asks for a number, of which so many make a unit, and which is not below least. The library marks values that
+// mean nothing.
+func (s *session) sensor(f *function, unit float64, least int32, args ...uintptr) driver.Reading {
 	var v int32
 	if err := ask(s.l, f, &v, args...); err != nil {
 		return driver.Absent(s.why(err))
@@ -68,6 +69,9 @@ func (s *session) sensor(f *function, unit float64, args ...uintptr) driver.Read
 		return driver.Absent(f.name + ": the sensor has no valid value (0x7ffd)")
 	case failedSensor:
 		return driver.Absent(f.name + ": the sensor could not be read (0x7fff)")
+	}
+	if v < least {
+		return driver.Absent(fmt.Sprintf("%s: %d cannot be", f.name, v))
 	}
 	return driver.Known(float64(v) / unit)
 }
@@ -86,17 +90,17 @@ func (s *session) share(kind uintptr) driver.Reading {
 }
 
 func (s *session) temperature() {
-	s.out.Temperature = s.sensor(&s.l.temperature, 1, s.c.ids()...)
+	s.out.Temperature = s.sensor(&s.l.temperature, 1, -273, s.c.ids()...)
 }
 
-func (s *session) voltage() { s.out.Voltage = s.sensor(&s.l.voltage, 100, s.c.ids()...) }
+func (s *session) voltage() { s.out.Voltage = s.sensor(&s.l.voltage, 100, 0, s.c.ids()...) }
 
 // power asks the chip, and the card where the chip does not tell.
 func (s *session) power() {
-	s.out.Power = s.sensor(&s.l.power, 10, s.c.ids()...)
+	s.out.Power = s.sensor(&s.l.power, 10, 0, s.c.ids()...)
 	s.out.CardPower = driver.Absent("asked for only where the chip does not tell its power")
 	if !s.out.Power.Known {
-		s.out.CardPower = s.sensor(&s.l.cardPower, 10, uintptr(s.c.card))
+		s.out.CardPower = s.sensor(&s.l.cardPower, 10, 0, uintptr(s.c.card))
 	}
 }
 

@@ -125,33 +125,37 @@ func (dev *device) readings(now time.Duration) driver.SensorReadings {
 	return r
 }
 
-// copyLoad is what copies count for in the load, beside cores; assumed.
-const copyLoad = 0.1
+// All assumed.
+const (
+	copyLoad     = 0.1                    // what copies count for in the load, beside cores
+	sampleSensor = 100 * time.Millisecond // sensors are sampled no more often
+)
 
-// pass brings the state up to now. Without time between two readings the second one is like the first.
+// pass takes a sample, where the last one is old enough.
 func (t *thermals) pass(dev *device, now time.Duration) {
-	span := now - t.at
-	if span > 0 {
-		share := func(last *time.Duration, busy time.Duration, of int) float64 {
-			s := float64(busy-*last) / float64(span) / float64(of)
-			*last = busy
-			return s
-		}
-		t.vectors = share(&t.vector, dev.vector.busy(now), dev.vector.total)
-		t.cores = t.vectors
-		if dev.cube != dev.vector {
-			t.cores = share(&t.cube, dev.cube.busy(now), dev.cube.total)
-		}
-		copies := max(share(&t.h2d, dev.h2d.busyTime(now), 1), share(&t.d2h, dev.d2h.busyTime(now), 1), share(&t.d2d, dev.d2d.busyTime(now), 1))
-		t.load = min(max(t.cores, t.vectors)+copyLoad*copies, 1)
-		t.at = now
-	}
 	p := dev.profile.Sensors
-	if p == nil {
+	if p != nil && t.celsius == 0 {
+		t.celsius, t.hbm = p.IdleCelsius, p.HBMIdleCelsius
+	}
+	span := now - t.at
+	if span < sampleSensor {
 		return
 	}
-	if t.celsius == 0 {
-		t.celsius, t.hbm = p.IdleCelsius, p.HBMIdleCelsius
+	t.at = now
+	share := func(last *time.Duration, busy time.Duration, of int) float64 {
+		s := float64(busy-*last) / float64(span) / float64(of)
+		*last = busy
+		return s
+	}
+	t.vectors = share(&t.vector, dev.vector.busy(now), dev.vector.total)
+	t.cores = t.vectors
+	if dev.cube != dev.vector {
+		t.cores = share(&t.cube, dev.cube.busy(now), dev.cube.total)
+	}
+	copies := max(share(&t.h2d, dev.h2d.busyTime(now), 1), share(&t.d2h, dev.d2h.busyTime(now), 1), share(&t.d2d, dev.d2d.busyTime(now), 1))
+	t.load = min(max(t.cores, t.vectors)+copyLoad*copies, 1)
+	if p == nil {
+		return
 	}
 	done := 1 - math.Exp(-span.Seconds()/p.SettleSeconds)
 	t.celsius += (p.IdleCelsius + (p.BusyCelsius-p.IdleCelsius)*t.load - t.celsius) * done

@@ -20,5 +20,8 @@ func (a Attempt) String() string {
 	return text
 }
 
-// NotFound is how the problem of a place begins in which there is nothing.
-const NotFound = "not found"
+// How the problem of a place begins.
+const (
+	NotFound = "not found"              // there is nothing
+	Denied   = "this user may not read" // there is something
+)

@@ -4,6 +4,8 @@ package loader
 
 import (
 	"debug/elf"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -44,6 +46,8 @@ func Explain(path string, err error) string {
 		return "it needs " + name + ", which cannot be found"
 	}
 	switch {
+	case !onPath && denied(path):
+		return Denied + " it"
 	case !onPath && !Exists(filepath.Dir(path)):
 		return NotFound + ", there is no such folder"
 	case !onPath && !Exists(path):
@@ -55,6 +59,9 @@ func Explain(path string, err error) string {
 			if other := foreign(filepath.Join(folder, path)); other != "" {
 				return "what " + folder + " has is " + other
 			}
+			if denied(filepath.Join(folder, path)) {
+				return Denied + " what " + folder + " has"
+			}
 		}
 		return NotFound + " on the loader's path (LD_LIBRARY_PATH)"
 	case strings.Contains(text, "undefined symbol"):
@@ -63,6 +70,15 @@ func Explain(path string, err error) string {
 		return "it is no library for this machine: " + text
 	}
 	return text
+}
+
+// denied reports whether this user may not read a file that is there, or its folder.
+func denied(path string) bool {
+	f, err := os.Open(path)
+	if err == nil {
+		_ = f.Close()
+	}
+	return errors.Is(err, fs.ErrPermission)
 }
 
 // foreign says for which machine a library is made if that is another one, "" otherwise.

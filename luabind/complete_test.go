@@ -198,7 +198,8 @@ func TestShapes(t *testing.T) {
 		s2 = dev.context:create_stream() s2:launch(npu.kernel "spin", 1, 1) s:wait(s2:record()) run(1)
 		function keys(t, all) for k in pairs(t) do if type(k) == "number" then keys(t[k], all) else all[k] = true end end return all end
 		function names(t) local list = {} for k in pairs(keys(t, {})) do list[#list + 1] = k end table.sort(list) return table.concat(list, " ") end
-		made = {["npu.devices"] = npu.devices(), ["npu.kernels"] = npu.kernels(), ["npu.stats"] = npu.stats(), ["device.info"] = dev.info,
+		npu.sim.set_sensors(0, {card_power = 1}) sensors = {dev:sensors()} npu.sim.set_sensors(0, {available = false}) sensors[2] = dev:sensors()
+		made = {["device:sensors"] = sensors, ["npu.devices"] = npu.devices(), ["npu.kernels"] = npu.kernels(), ["npu.stats"] = npu.stats(), ["device.info"] = dev.info,
 			["device:memory"] = dev:memory(), ["device:utilization"] = dev:utilization(), ["stream:commands"] = s:commands(), ["graph:nodes"] = g:nodes(),
 			["model.inputs"] = m.inputs, ["model.outputs"] = m.outputs}`); got != "" {
 		t.Fatal(got)
@@ -287,9 +288,9 @@ func TestHelpFunction(t *testing.T) {
 		{`help "print"`, "function print (built in)"},
 		{`help "string"`, "module string of Lua 5.1"},
 		{`help "string.format"`, "function string.format (built in)"},
-		{`help "npu.sim"`, "npu.sim\n  On the simulator"},
-		{`npu.sim?`, "npu.sim\n  On the simulator"},
-		{`help(npu.sim)`, "npu.sim\n  On the simulator"},
+		{`help "npu.sim"`, "npu.sim\n  What only the simulator has"},
+		{`npu.sim?`, "npu.sim\n  What only the simulator has"},
+		{`help(npu.sim)`, "npu.sim\n  What only the simulator has"},
 		{`help(s.priority)`, "stream.priority\n  0 (highest) to 7."},
 		{`help(asked.x)`, "5 is a number, and no error code"},
 		{`help(print)`, "function print (built in)"},

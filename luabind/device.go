@@ -15,6 +15,7 @@ var deviceClass = &class[*npu.Device]{
 		{"create_context", doc{"()", "context", "Makes an explicit context on the device, with its own default stream, and makes it current for this task.", "107001 for a device that is gone", `local ctx = dev:create_context()`}, nil, deviceCreateContext},
 		{"memory", doc{"()", "{free=, total=}", "Free and total device memory in bytes.", "", `print(dev:memory().free)`}, nil, deviceMemory},
 		{"utilization", doc{"()", "{cores=, copies=, memory=}", "Shares from 0 to 1: AI cores and the busiest copy engine since the last call for the device, device memory in use now.", "", `print(dev:utilization().cores)`}, nil, deviceUtilization},
+		{"sensors", sensorsDoc(), nil, deviceSensors},
 		{"synchronize", doc{"([timeout])", "", "Waits for the work of all streams of the device, in all its contexts. `timeout` in seconds; left out it waits for ever.", "507046 when the timeout is over (the work goes on); a fault of the work, once", `dev:synchronize()`}, nil, synchronize[*npu.Device]},
 		{"can_access_peer", doc{"(peer)", "boolean", "Whether the device can reach the memory of device `peer`.", "100000 where both are one device", `print(dev:can_access_peer(other))`}, nil, deviceCanAccessPeer},
 		{"enable_peer_access", doc{"(peer)", "", "Lets both devices reach each other's memory, so that `s:copy` between them works. Enabling again changes nothing.", "100000 where both are one device", `dev:enable_peer_access(other)`}, nil, deviceEnablePeer},

@@ -25,6 +25,7 @@ var shapes = map[string]*shape{
 	"device.info":        {false, deviceKeys},
 	"device:memory":      {false, []string{"free", "total"}},
 	"device:utilization": {false, []string{"cores", "copies", "memory"}},
+	"device:sensors":     {false, sensorKeys()},
 	"stream:commands":    {true, []string{"op", "state", "where", "name", "code", "waits_for"}},
 	"graph:nodes":        {true, []string{"op", "name", "stream", "where", "after"}},
 	"model.inputs":       {true, tensorKeys},

@@ -173,6 +173,8 @@ func (w *suspension) text(s *Session) string {
 			what = append(what, c.String())
 		}
 		return "selects from " + strings.Join(what, ", ") + at
+	case outsideWork:
+		return "waits for " + string(x) + at
 	}
 	if w.target != nil {
 		return "waits for " + s.targetText(w.target) + at

@@ -42,6 +42,7 @@ type Session struct {
 	piece    int64           // bytes that one blocking call copies
 
 	exceptions exceptions
+	sensors    sensors
 	unwatch    func() bool // stops watching the context of Open
 
 	closings atomic.Uint64 // handles closed so far

@@ -41,6 +41,27 @@ type doctorReport struct {
 		User, Logical, Physical int
 		Name, State             string
 		Steps                   []struct{ Name, State string }
+		Sensors                 *struct {
+			Available      bool
+			Reason, Source string
+			Health         string
+			Temperature    *float64
+			Power          *float64
+			ECC            map[string]float64
+			Faults         []struct {
+				Code      uint32
+				Hex, Text string
+			}
+			Absent map[string]any
+		}
+	}
+	Sensors *struct {
+		Path, Version, Error string
+		Places               []struct{ Path, Problem string }
+		Functions            []struct {
+			Name    string
+			Present bool
+		}
 	}
 	Findings []struct{ Section, Level, Text, Remedy string }
 }

@@ -2,7 +2,10 @@
 
 package acl
 
-import "npulua/npu/internal/driver"
+import (
+	"npulua/npu/internal/driver"
+	"npulua/npu/internal/loader"
+)
 
 // ctx is a live context.
 type ctx struct {
@@ -27,7 +30,7 @@ func (d *Driver) newContext(raw uintptr, device int) *ctx {
 
 // CreateContext implements driver.Driver.
 func (d *Driver) CreateContext(device int) (driver.Context, error) {
-	err := guardSignals(func() error { return d.call(&d.createContext, d.out.at(0), uintptr(int32(device))) })
+	err := loader.GuardSignals(func() error { return d.call(&d.createContext, d.out.at(0), uintptr(int32(device))) })
 	if err != nil {
 		return 0, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/ebitengine/purego"
 
 	"npulua/npu/internal/driver"
+	"npulua/npu/internal/loader"
 )
 
 // device is a device that was set.
@@ -32,7 +33,7 @@ func (d *Driver) SetDevice(id int) error {
 	set := func() error { return d.call(&d.setDevice, uintptr(int32(id))) }
 	err := error(nil)
 	if first { // the device's threads start, and may install handlers
-		err = guardSignals(set)
+		err = loader.GuardSignals(set)
 	} else {
 		err = set()
 	}

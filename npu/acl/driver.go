@@ -9,7 +9,9 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"npulua/npu/dcmi"
 	"npulua/npu/internal/driver"
+	"npulua/npu/internal/loader"
 )
 
 // Driver implements driver.Driver and its optional parts but for a clock and several threads. Make one with Open.
@@ -34,6 +36,7 @@ type Driver struct {
 
 	stopped atomic.Bool // waits in the library end
 
+	sensors    *dcmi.Reader // any goroutine may use it
 	exceptions exceptions
 	operators  operators
 	pack       []uint64 // arguments of a launch, for the duration of the call
@@ -51,17 +54,18 @@ var (
 	_ driver.Stopper   = (*Driver)(nil)
 	_ driver.Inspector = (*Driver)(nil)
 	_ driver.Namer     = (*Driver)(nil)
+	_ driver.Sensors   = (*Driver)(nil)
 )
 
 // Open loads the library. It calls nothing of it yet. The error says for every place what was wrong with it.
 func Open() (*Driver, error) {
-	askForNoHandlers()
+	loader.AskForNoHandlers()
 	d := &Driver{
 		contexts: make(map[driver.Context]*ctx), devices: make(map[int]*device), streams: make(map[driver.Stream]*stream),
 		events: make(map[driver.Event]*event), kernels: make(map[driver.Kernel]*kernel), graphs: make(map[driver.Graph]*graph),
-		models: make(map[driver.Model]*model),
+		models: make(map[driver.Model]*model), sensors: dcmi.NewReader(),
 	}
-	err := guardSignals(func() (err error) {
+	err := loader.GuardSignals(func() (err error) {
 		d.lib, err = load()
 		return err
 	})
@@ -102,7 +106,7 @@ func (d *Driver) Has(symbol string) bool {
 
 // Init implements driver.Driver.
 func (d *Driver) Init() error {
-	err := guardSignals(func() error { return d.call(&d.init, 0) })
+	err := loader.GuardSignals(func() error { return d.call(&d.init, 0) })
 	if err != nil {
 		if code(err) == codeStub {
 			return stubError(d.lib)

@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"npulua/npu/internal/driver"
+	"npulua/npu/internal/loader"
 )
 
 // Inspect loads the library, if it can be, and describes it. It does not initialize it and may be called from any
@@ -36,7 +37,7 @@ func Inspect() (Library, error) {
 // describe must not be called before every function that it calls is bound.
 func (d *Driver) describe() Library {
 	l := Library{Attempts: d.lib.attempts, Path: d.lib.path(), Symbols: symbols(d)}
-	for _, p := range mapped() {
+	for _, p := range loader.Mapped() {
 		if vendorFile(p, filepath.Dir(l.Path)) {
 			l.Files = append(l.Files, p)
 		}

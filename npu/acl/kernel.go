@@ -10,6 +10,7 @@ import (
 
 	"npulua/npu/internal/driver"
 	"npulua/npu/internal/dtype"
+	"npulua/npu/internal/loader"
 )
 
 // KernelsVariable names a folder with binaries for the kernels that programs know by name alone: NAME.o has the
@@ -59,7 +60,7 @@ func (d *Driver) LoadKernel(src driver.KernelSource) (driver.Kernel, error) {
 func (d *Driver) findKernel(k *kernel) error {
 	folder := os.Getenv(KernelsVariable)
 	if folder != "" {
-		if p := filepath.Join(folder, k.name+".o"); exists(p) {
+		if p := filepath.Join(folder, k.name+".o"); loader.Exists(p) {
 			k.binary = p
 			return nil
 		}

@@ -6,13 +6,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
-	"github.com/ebitengine/purego"
-
 	"npulua/npu/internal/driver"
+	"npulua/npu/internal/loader"
 )
 
 // names are the libraries in the order in which functions are looked up: the first is one library or, in newer
@@ -80,7 +78,7 @@ func load() (*library, error) {
 		return nil, &LoadError{Attempts: l.attempts, Hint: loadHint(l.attempts)}
 	}
 	for _, name := range names[1:] {
-		if h, err := open(filepath.Join(l.folder, name)); err == nil {
+		if h, err := loader.Open(filepath.Join(l.folder, name)); err == nil {
 			l.handles = append(l.handles, h)
 		}
 	}
@@ -92,20 +90,20 @@ func load() (*library, error) {
 func (l *library) try(p place) bool {
 	for i, name := range names[:2] {
 		path := filepath.Join(p.folder, name)
-		h, err := open(path)
-		if err != nil && missingDependency(path, err) != "" && p.folder != "" { // of the driver, whose folders the loader may not know
+		h, err := loader.Open(path)
+		if err != nil && loader.MissingDependency(path, err) != "" && p.folder != "" { // of the driver, whose folders the loader may not know
 			preload(p.folder)
-			h, err = open(path)
+			h, err = loader.Open(path)
 		}
 		if err == nil {
 			l.handles, l.folder = append(l.handles, h), p.folder
 			l.attempts = append(l.attempts, Attempt{Path: path, From: p.from})
 			return true
 		}
-		problem := explain(path, err)
-		missing := strings.HasPrefix(problem, notFound)
+		problem := loader.Explain(path, err)
+		missing := strings.HasPrefix(problem, loader.NotFound)
 		if i == 0 || !missing {
-			l.attempts = append(l.attempts, Attempt{path, p.from, problem})
+			l.attempts = append(l.attempts, Attempt{Path: path, From: p.from, Problem: problem})
 		}
 		if !missing { // what is broken is not passed over in silence
 			break
@@ -114,25 +112,18 @@ func (l *library) try(p place) bool {
 	return false
 }
 
-// open opens a library, on one thread: the loader keeps its words for the one that called it.
-func open(path string) (uintptr, error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	return purego.Dlopen(path, purego.RTLD_LAZY|purego.RTLD_GLOBAL)
-}
-
 // openBeside opens a library in the folder of another one, on the loader's path, or in the installation that the
 // environment names.
 func openBeside(folder, name string) (uintptr, error) {
 	if folder != "" {
-		if h, err := open(filepath.Join(folder, name)); err == nil {
+		if h, err := loader.Open(filepath.Join(folder, name)); err == nil {
 			return h, nil
 		}
 	}
-	first, err := open(name)
+	first, err := loader.Open(name)
 	for _, variable := range homeVariables {
 		if home := os.Getenv(variable); home != "" && err != nil {
-			if h, err := open(filepath.Join(home, "lib64", name)); err == nil {
+			if h, err := loader.Open(filepath.Join(home, "lib64", name)); err == nil {
 				return h, nil
 			}
 		}
@@ -146,29 +137,25 @@ func preload(folder string) {
 	var paths []string
 	for _, f := range append(driverFolders, folder) {
 		for _, name := range []string{"libc_sec.so", "libmmpa.so", "libslog.so", "libascend_hal.so"} {
-			if p := filepath.Join(f, name); exists(p) {
+			if p := filepath.Join(f, name); loader.Exists(p) {
 				paths = append(paths, p)
 			}
 		}
 	}
 	for range 2 {
 		for _, p := range paths {
-			_, _ = open(p) // the library itself says what is missing
+			_, _ = loader.Open(p) // the library itself says what is missing
 		}
 	}
 }
 
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
+// path is the file of the first library.
+func (l *library) path() string { return loader.File(l.attempts[len(l.attempts)-1].Path) }
 
 // lookup is the address of a function, 0 where no library has it.
 func (l *library) lookup(name string) uintptr {
-	runtime.LockOSThread() // as in open
-	defer runtime.UnlockOSThread()
 	for _, h := range l.handles {
-		if p, err := purego.Dlsym(h, name); err == nil {
+		if p := loader.Lookup(h, name); p != 0 {
 			return p
 		}
 	}

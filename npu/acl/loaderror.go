@@ -4,25 +4,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"npulua/npu/internal/loader"
 )
 
 // Attempt is one place where a library was looked for.
-type Attempt struct {
-	Path    string // as it was given to the loader: without a folder, it searches its own path
-	From    string // the environment variable that names the place, "" for none
-	Problem string // why not; "": loaded
-}
-
-func (a Attempt) String() string {
-	text := a.Path
-	if a.From != "" {
-		text += " (" + a.From + ")"
-	}
-	if a.Problem != "" {
-		text += ": " + a.Problem
-	}
-	return text
-}
+type Attempt = loader.Attempt
 
 // LoadError says why there is no library.
 type LoadError struct {
@@ -58,11 +45,8 @@ func (e *LoadError) Short() string {
 
 // found is the first attempt at a library that is there, -1 for none.
 func (e *LoadError) found() int {
-	return slices.IndexFunc(e.Attempts, func(a Attempt) bool { return !strings.HasPrefix(a.Problem, notFound) })
+	return slices.IndexFunc(e.Attempts, func(a Attempt) bool { return !strings.HasPrefix(a.Problem, loader.NotFound) })
 }
-
-// notFound is how the problem of a place begins in which there is nothing.
-const notFound = "not found"
 
 // lacks is the problem of a library without functions that every release has.
 func lacks(missing []string) string {

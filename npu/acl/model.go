@@ -11,6 +11,7 @@ import (
 
 	"npulua/npu/internal/driver"
 	"npulua/npu/internal/dtype"
+	"npulua/npu/internal/loader"
 )
 
 // model is a model that was loaded and not unloaded.
@@ -93,7 +94,7 @@ func (d *Driver) loadModel(m *model, src driver.ModelSource) error {
 			}
 			*x.p = p
 		}
-		err := guardSignals(func() error { // the first one starts the graph engine
+		err := loader.GuardSignals(func() error { // the first one starts the graph engine
 			return d.call(&d.model.load, path, d.out.at(0), uintptr(m.work), uintptr(m.info.WorkBytes), uintptr(m.weights), uintptr(m.info.WeightBytes))
 		})
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"npulua/npu/internal/driver"
 	"npulua/npu/internal/dtype"
+	"npulua/npu/internal/loader"
 )
 
 // operator computes with an operator of the vendor's what a kernel of the same parameters does on the other
@@ -67,11 +68,11 @@ func (d *Driver) operator(kernel string, sig *driver.Signature) (*operator, erro
 func (d *Driver) openOperators() error {
 	o := &d.operators
 	o.byKernel = make(map[string]*operator)
-	err := guardSignals(func() error {
+	err := loader.GuardSignals(func() error {
 		for _, name := range operatorNames {
 			h, err := openBeside(d.lib.folder, name)
 			if err != nil {
-				return &driver.Error{Code: driver.CodeNotSupported, Call: "dlopen", Detail: "the operator library " + name + " cannot be used: " + explain(name, err),
+				return &driver.Error{Code: driver.CodeNotSupported, Call: "dlopen", Detail: "the operator library " + name + " cannot be used: " + loader.Explain(name, err),
 					Hint: "install CANN's operator package for this part (kernels, opp), and source set_env.sh"}
 			}
 			o.lib.handles = append(o.lib.handles, h)

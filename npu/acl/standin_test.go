@@ -33,6 +33,9 @@ func open(t testing.TB) *fake {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, err := purego.Dlopen(filepath.Join(f.dir, "libdcmi.so"), purego.RTLD_NOW|purego.RTLD_GLOBAL); err != nil { // the loader knows it by name then
+		t.Fatal(err)
+	}
 	purego.RegisterLibFunc(&f.sets, h, "standin_set")
 	purego.RegisterLibFunc(&f.gets, h, "standin_get")
 	return f

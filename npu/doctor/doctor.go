@@ -61,6 +61,7 @@ var sections = []section{
 	{"container", "Container", false, (*examination).container},
 	{"environment", "Environment", false, (*examination).environment},
 	{"devices", "Devices and self-test", true, (*examination).devices},
+	{"sensors", "Sensors", true, nil}, // the devices' part makes its findings
 }
 
 // Run examines the installation. It returns when ctx ends, with what is known by then.

@@ -5,18 +5,19 @@ const Schema = 1
 
 // Report is what was found. Its JSON form is described in docs/doctor.md. Times are seconds, sizes bytes.
 type Report struct {
-	Schema      int        `json:"schema"`
-	Program     Program    `json:"program"`
-	Usable      bool       `json:"usable"` // hardware, or the simulator that was asked for: the exit status says the same
-	Backend     Backend    `json:"backend"`
-	Simulator   []Figures  `json:"simulator,omitempty"` // where its figures are from; only where it was asked for
-	Library     *Library   `json:"library,omitempty"`   // nil where the simulator was asked for, as the driver and what follows it
-	Driver      *Driver    `json:"driver,omitempty"`
-	Environment []Variable `json:"environment"`
-	Visible     *Visible   `json:"visible_devices,omitempty"`
-	Container   *Container `json:"container,omitempty"`
-	Devices     []Device   `json:"devices"`
-	Findings    []Finding  `json:"findings"`
+	Schema      int            `json:"schema"`
+	Program     Program        `json:"program"`
+	Usable      bool           `json:"usable"` // hardware, or the simulator that was asked for: the exit status says the same
+	Backend     Backend        `json:"backend"`
+	Simulator   []Figures      `json:"simulator,omitempty"` // where its figures are from; only where it was asked for
+	Library     *Library       `json:"library,omitempty"`   // nil where the simulator was asked for, as the driver and what follows it
+	Driver      *Driver        `json:"driver,omitempty"`
+	Sensors     *SensorLibrary `json:"sensors,omitempty"`
+	Environment []Variable     `json:"environment"`
+	Visible     *Visible       `json:"visible_devices,omitempty"`
+	Container   *Container     `json:"container,omitempty"`
+	Devices     []Device       `json:"devices"`
+	Findings    []Finding      `json:"findings"`
 }
 
 // Program is this one.
@@ -72,6 +73,15 @@ type Symbol struct {
 	Present bool   `json:"present"`
 }
 
+// SensorLibrary is the driver's library libdcmi, which is optional.
+type SensorLibrary struct {
+	Path      string   `json:"path"` // "": none was loaded
+	Version   string   `json:"version"`
+	Error     string   `json:"error,omitempty"` // why it cannot be used
+	Places    []Place  `json:"places"`
+	Functions []Symbol `json:"functions"`
+}
+
 // Driver is what the kernel driver shows of itself.
 type Driver struct {
 	Version     string `json:"version"` // "" where no file tells
@@ -107,13 +117,14 @@ type Container struct {
 
 // Device is a visible device, and how it did in the self-test.
 type Device struct {
-	User     int    `json:"user"`
-	Logical  int    `json:"logical"`  // -1: not told
-	Physical int    `json:"physical"` // -1: not told
-	Name     string `json:"name"`
-	Memory   int64  `json:"memory_bytes"`
-	State    string `json:"state"` // "passed", "failed", "hung", "not tested"
-	Steps    []Step `json:"steps"`
+	User     int            `json:"user"`
+	Logical  int            `json:"logical"`  // -1: not told
+	Physical int            `json:"physical"` // -1: not told
+	Name     string         `json:"name"`
+	Memory   int64          `json:"memory_bytes"`
+	State    string         `json:"state"` // "passed", "failed", "hung", "not tested"
+	Steps    []Step         `json:"steps"`
+	Sensors  map[string]any `json:"sensors,omitempty"` // as dev:sensors returns it; nil: not read
 }
 
 // States of a device, and of a step.

@@ -34,6 +34,7 @@ func (u *user) run(ctx context.Context) {
 		u.tell(func(x *examination) { x.library(l) })
 		if err != nil {
 			u.tell(func(x *examination) { x.unopened(err) })
+			u.sensorLibrary()
 			return
 		}
 	}
@@ -41,6 +42,7 @@ func (u *user) run(ctx context.Context) {
 	s, err := npu.Open(ctx, opts)
 	if err != nil {
 		u.tell(func(x *examination) { x.unopened(err) })
+		u.sensorLibrary()
 		return
 	}
 	u.tell(func(x *examination) { x.opened(s.Info()) })
@@ -51,6 +53,10 @@ func (u *user) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
+	}
+	u.sensorLibrary()
+	for id := range s.DeviceCount() {
+		u.sensors(s, id)
 	}
 	if hung { // the end of a session waits for its work
 		return

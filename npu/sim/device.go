@@ -29,8 +29,9 @@ type device struct {
 	d2d          engine
 	links        map[int]*engine // copies to each peer
 
-	probe probe
-	lost  *driver.Error // what all its work fails with; nil: it is there
+	probe    probe
+	lost     *driver.Error // what all its work fails with; nil: it is there
+	thermals thermals
 }
 
 // probe is the state of the engines at the last Utilization call.

@@ -42,6 +42,8 @@ type Profile struct {
 	Events          int  `json:"events"`
 	QueueDepth      int  `json:"queue_depth"` // commands that one stream holds
 
+	Sensors *Thermal `json:"sensors"` // nil: it has no temperature and no power
+
 	Sources map[string]string `json:"sources"` // where the figures are from
 }
 
@@ -136,6 +138,11 @@ func parseProfile(data []byte) (*Profile, error) {
 	} {
 		if !(f.v > 0) {
 			return nil, fmt.Errorf("%s must be greater than 0, got %v", f.name, f.v)
+		}
+	}
+	if p.Sensors != nil {
+		if name, why := p.Sensors.check(); name != "" {
+			return nil, fmt.Errorf("sensors: %s %s", name, why)
 		}
 	}
 	if p.MaxDevices > maxDevices {

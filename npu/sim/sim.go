@@ -22,8 +22,8 @@ type Config struct {
 }
 
 // Driver is one simulated process. It implements driver.Driver and the optional interfaces Clock,
-// Prober, Loader, Peers, Capturer, Modeler, Watcher, Inspector, Threads, Stopper, Namer, Aborter, Rehearser and Closer. Not safe
-// for concurrent use.
+// Prober, Loader, Peers, Capturer, Modeler, Watcher, Inspector, Threads, Stopper, Namer, Aborter, Rehearser, Sensors,
+// SensorSetter and Closer. Not safe for concurrent use.
 type Driver struct {
 	profile *Profile
 	devices []*device
@@ -72,7 +72,10 @@ var (
 	_ driver.Namer     = (*Driver)(nil)
 	_ driver.Aborter   = (*Driver)(nil)
 	_ driver.Rehearser = (*Driver)(nil)
+	_ driver.Sensors   = (*Driver)(nil)
 	_ driver.Closer    = (*Driver)(nil)
+
+	_ driver.SensorSetter = (*Driver)(nil)
 )
 
 // Open makes a simulated server. Close it to give its memory back.

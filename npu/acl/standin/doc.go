@@ -5,7 +5,7 @@
 //
 // The libraries are libascendcl.so, which is empty and depends on libacl_rt.so (runtime, graphs) and
 // libacl_mdl.so (models, datasets, data buffers), and libopapi.so (operators), which depends on
-// libnnopbase.so (tensors).
+// libnnopbase.so (tensors). libdcmi.so (temperature, power, memory errors, health) stands alone.
 //
 // # Rules
 //
@@ -27,6 +27,7 @@
 // value) sets a key later and returns 0, or -1 where there is none; standin_get(key) reads one.
 //
 //	devices         number of devices (2, at most 16)
+//	first_visible   logical and physical id of device 0; the others follow, as with ASCEND_RT_VISIBLE_DEVICES
 //	memory_mb       memory of a device (0: what the part has)
 //	soc             910 or 910b, 310 or 310p
 //	depth           tasks that a stream holds; a call waits where that is full (2013)
@@ -50,6 +51,24 @@
 // Only to read: calls (of all functions), calls:FUNCTION, threads (that called), signals_seen,
 // live:KIND (contexts, streams, events, binaries, functions, graphs, groups; tensors, scalars, lists, executors,
 // descs, datasets, buffers; memory and host in bytes).
+//
+// # Device state
+//
+// libdcmi.so has switches of its own: the variable DCMI_STANDIN, dcmi_standin_set and dcmi_standin_get. "KEY@3" sets a
+// value of the device with logical id 3, "KEY" that of all.
+//
+//	cards, chips    number of cards (2, at most 8), and of chips on each (2, at most 4); card ids have gaps
+//	first_phy       physical id of logical id 0
+//	hbm             0: parts have DDR memory, no HBM (1)
+//	temperature, hbm_temperature in degrees, power and card_power in 0.1 W, voltage in 0.01 V, health (0 to 3, or
+//	0xffffffff: the device is gone), fault0 to fault2 (fault codes, 0: none), cores, vector, memory, hbm_bandwidth in
+//	percent (-1: not supported), hbm_size and hbm_used in MB, ecc (0: detection is off), single, double, total_single,
+//	total_double, pages
+//	hang            1: calls do not return, until 0
+//	slow_us         every call takes so much longer
+//	fail:FUNCTION   code that FUNCTION returns instead of doing anything; also of one device
+//
+// Only to read: inits (calls of dcmi_init), overlaps (calls that began while another one was under way).
 //
 // # Kernels
 //

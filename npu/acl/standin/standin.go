@@ -30,6 +30,7 @@ var libraries = []struct {
 	{"ascendcl", []string{"umbrella.c"}, []string{"acl_rt", "acl_mdl"}},
 	{"nnopbase", []string{"tensor.c"}, []string{"acl_rt"}},
 	{"opapi", []string{"ops.c"}, []string{"nnopbase", "acl_rt"}},
+	{"dcmi", []string{"dcmi.c"}, nil},
 }
 
 // Options changes the libraries. A process can load one variant: the loader finds dependencies by name.

@@ -59,6 +59,7 @@ const (
 	watcher
 	inspector
 	modeler
+	sensors
 )
 
 // testCase is one row of the table.
@@ -72,7 +73,7 @@ type testCase struct {
 func cases() []testCase {
 	return slices.Concat(initCases(), deviceCases(), contextCases(), streamCases(), memoryCases(),
 		eventCases(), launchCases(), callbackCases(), peerCases(), optionCases(), failureCases(),
-		clockCases(), graphCases(), exceptionCases(), inspectCases(), modelCases())
+		clockCases(), graphCases(), exceptionCases(), inspectCases(), modelCases(), sensorCases())
 }
 
 // Run runs every case against a driver of its own.

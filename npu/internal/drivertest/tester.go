@@ -31,6 +31,7 @@ type tester struct {
 	watcher driver.Watcher
 	inspect driver.Inspector
 	models  driver.Modeler
+	sensors driver.Sensors
 
 	harness Harness
 	kernels map[kernelKey]driver.Kernel
@@ -66,6 +67,7 @@ func open(t *testing.T, h Harness, needs need) *tester {
 	tt.watcher, _ = d.(driver.Watcher)
 	tt.inspect, _ = d.(driver.Inspector)
 	tt.models, _ = d.(driver.Modeler)
+	tt.sensors, _ = d.(driver.Sensors)
 	for _, n := range []struct {
 		bit  need
 		has  bool
@@ -80,6 +82,7 @@ func open(t *testing.T, h Harness, needs need) *tester {
 		{capturer, tt.graphs != nil, "driver.Capturer"},
 		{watcher, tt.watcher != nil, "driver.Watcher"},
 		{inspector, tt.inspect != nil && !h.Together, "driver.Inspector for each command"},
+		{sensors, tt.sensors != nil, "driver.Sensors"},
 		{modeler, tt.models != nil && h.Model != nil, "driver.Modeler"},
 	} {
 		if needs&n.bit != 0 && !n.has {

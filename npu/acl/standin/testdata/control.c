@@ -14,7 +14,7 @@ static struct { const char *name; _Atomic int64_t *value; } keys[] = {
 	{"devices", &control.devices}, {"memory_mb", &control.memory_mb}, {"soc", &control.soc}, {"slow_us", &control.slow_us},
 	{"hang", &control.hang}, {"hang_sync", &control.hang_sync}, {"reuse", &control.reuse}, {"signals", &control.signals}, {"signals_at", &control.signals_at},
 	{"exit_ms", &control.exit_ms}, {"setdevice_ms", &control.setdevice_ms}, {"fds", &control.fds}, {"depth", &control.depth},
-	{"absorb_ns", &control.absorb_ns}, {"fault", &control.fault}, {"nth_task", &control.nth_task},
+	{"absorb_ns", &control.absorb_ns}, {"fault", &control.fault}, {"nth_task", &control.nth_task}, {"first_visible", &control.first_visible},
 };
 
 // The functions of all libraries.

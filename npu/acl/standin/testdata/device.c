@@ -186,28 +186,28 @@ API aclError aclrtGetDeviceUtilizationRate(int32_t id, struct utilization *u) {
 	return OK;
 }
 
-static int same_id(int32_t id, int32_t *out) {
+static int unmasked_id(int32_t id, int32_t *out) {
 	if (!out)
 		return fail(INVALID_PARAM, "NULL");
 	if (!find(id))
 		return no_device(id);
-	*out = id;
+	*out = id + (int32_t)control.first_visible;
 	return OK;
 }
 
 API aclError aclrtGetLogicDevIdByUserDevId(const int32_t id, int32_t *const out) {
 	ENTER(aclrtGetLogicDevIdByUserDevId, ANY);
-	return same_id(id, out);
+	return unmasked_id(id, out);
 }
 
 API aclError aclrtGetPhyDevIdByUserDevId(const int32_t id, int32_t *const out) {
 	ENTER(aclrtGetPhyDevIdByUserDevId, ANY);
-	return same_id(id, out);
+	return unmasked_id(id, out);
 }
 
 API aclError aclrtGetPhyDevIdByLogicDevId(const int32_t id, int32_t *const out) {
 	ENTER(aclrtGetPhyDevIdByLogicDevId, ANY);
-	return same_id(id, out);
+	return unmasked_id(id, out);
 }
 
 API aclError aclrtDeviceCanAccessPeer(int32_t *can, int32_t id, int32_t peer) {

@@ -131,7 +131,7 @@ API bool standin_on(enum rule r);
 
 // Control.
 struct control {
-	_Atomic int64_t devices, memory_mb, soc, slow_us, hang, hang_sync, reuse, signals, signals_at, exit_ms, setdevice_ms, fds, depth, absorb_ns;
+	_Atomic int64_t devices, memory_mb, soc, slow_us, hang, hang_sync, reuse, signals, signals_at, exit_ms, setdevice_ms, fds, depth, absorb_ns, first_visible;
 	_Atomic int64_t fault, nth_task; // the nth task from now on fails with the code fault
 	_Atomic int64_t check[RULES];
 };

@@ -1,9 +1,11 @@
 //go:build linux && (amd64 || arm64)
 
-package acl
+package loader
 
 import (
 	"debug/elf"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -18,8 +20,8 @@ var machine = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AAR
 // machine.
 var unfound = regexp.MustCompile(`^(\S+): cannot open shared object file: No such file or directory`)
 
-// missingDependency is the library that the one at path needs and the loader cannot find, "" for other errors.
-func missingDependency(path string, err error) string {
+// MissingDependency is the library that the one at path needs and the loader cannot find, "" for other errors.
+func MissingDependency(path string, err error) string {
 	m := unfound.FindStringSubmatch(err.Error())
 	if m == nil || filepath.Base(m[1]) == filepath.Base(path) {
 		return ""
@@ -27,11 +29,11 @@ func missingDependency(path string, err error) string {
 	return m[1]
 }
 
-// explain says in a few words why a library was not loaded.
-func explain(path string, err error) string {
+// Explain says in a few words why the library at path was not loaded. It begins with NotFound where there is none.
+func Explain(path string, err error) string {
 	text := strings.TrimPrefix(err.Error(), path+": ")
 	onPath := filepath.Base(path) == path
-	if name := missingDependency(path, err); name != "" {
+	if name := MissingDependency(path, err); name != "" {
 		folders := loaderPath()
 		if !onPath {
 			folders = append(folders, filepath.Dir(path))
@@ -44,10 +46,12 @@ func explain(path string, err error) string {
 		return "it needs " + name + ", which cannot be found"
 	}
 	switch {
-	case !onPath && !exists(filepath.Dir(path)):
-		return notFound + ", there is no such folder"
-	case !onPath && !exists(path):
-		return notFound
+	case !onPath && denied(path):
+		return Denied + " it"
+	case !onPath && !Exists(filepath.Dir(path)):
+		return NotFound + ", there is no such folder"
+	case !onPath && !Exists(path):
+		return NotFound
 	case !onPath && foreign(path) != "":
 		return "it is " + foreign(path)
 	case unfound.MatchString(err.Error()):
@@ -55,14 +59,26 @@ func explain(path string, err error) string {
 			if other := foreign(filepath.Join(folder, path)); other != "" {
 				return "what " + folder + " has is " + other
 			}
+			if denied(filepath.Join(folder, path)) {
+				return Denied + " what " + folder + " has"
+			}
 		}
-		return notFound + " on the loader's path (LD_LIBRARY_PATH)"
+		return NotFound + " on the loader's path (LD_LIBRARY_PATH)"
 	case strings.Contains(text, "undefined symbol"):
 		return "it does not fit the libraries that it needs: " + text
 	case strings.Contains(text, "ELF"), strings.Contains(text, "file too short"):
 		return "it is no library for this machine: " + text
 	}
 	return text
+}
+
+// denied reports whether this user may not read a file that is there, or its folder.
+func denied(path string) bool {
+	f, err := os.Open(path)
+	if err == nil {
+		_ = f.Close()
+	}
+	return errors.Is(err, fs.ErrPermission)
 }
 
 // foreign says for which machine a library is made if that is another one, "" otherwise.
@@ -75,8 +91,11 @@ func foreign(path string) string {
 	if f.Machine == machine {
 		return ""
 	}
-	return "a library for " + machineName(f.Machine) + ", not for " + machineName(machine)
+	return "a library for " + machineName(f.Machine) + ", not for " + Machine()
 }
+
+// Machine is the name of the machine whose libraries this process can load.
+func Machine() string { return machineName(machine) }
 
 func machineName(m elf.Machine) string {
 	return strings.ToLower(strings.TrimPrefix(m.String(), "EM_"))
@@ -84,25 +103,3 @@ func machineName(m elf.Machine) string {
 
 // loaderPath are the folders of LD_LIBRARY_PATH.
 func loaderPath() []string { return filepath.SplitList(os.Getenv("LD_LIBRARY_PATH")) }
-
-// loadHint says what to do, by what was found.
-func loadHint(attempts []Attempt) string {
-	for _, a := range attempts {
-		switch {
-		case strings.HasPrefix(a.Problem, "it needs "):
-			return "install the NPU driver, or add its folder (/usr/local/Ascend/driver/lib64 and those below it) to LD_LIBRARY_PATH; " +
-				"--backend=sim runs on the simulator"
-		case a.Problem != "" && !strings.HasPrefix(a.Problem, notFound):
-			return "install CANN for " + machineName(machine) + " again, or take its folder out of LD_LIBRARY_PATH and ASCEND_HOME_PATH if it is not meant; " +
-				"--backend=sim runs on the simulator"
-		}
-	}
-	for _, a := range attempts {
-		if a.From != "" {
-			return a.From + " names a folder without lib64/" + filepath.Base(a.Path) + ": set it to an installation of CANN, as its set_env.sh does; " +
-				"--backend=sim runs on the simulator"
-		}
-	}
-	return "install CANN, and source its set_env.sh (as in: source /usr/local/Ascend/ascend-toolkit/set_env.sh), " +
-		"or set ASCEND_HOME_PATH or LD_LIBRARY_PATH; --backend=sim runs on the simulator"
-}

@@ -10,35 +10,11 @@ import (
 	"npulua/npu"
 )
 
-// simName is the name of the table of what only the simulator can do.
-const simName = "npu.sim"
-
-// simFunctions is every function of npu.sim.
-var simFunctions = []function{
+// faultFunctions are those of npu.sim that let operations go wrong.
+var faultFunctions = []function{
 	{"fault", doc{"(rule)", "fault", "Lets operations go wrong, to rehearse it: from now on those that match the rule, which is a table with the options below or a text such as `\"op=copy,nth=3,code=507054\"`. Errors that come of it have `injected` = true and name the rule. docs/simulator.md lists the kinds and operations.", "100000 for a rule that cannot be meant; 107001 for a device that there is not", "npu.sim.fault{op = \"copy\", device = 0, nth = 3, code = 507054}\nnpu.sim.fault{kind = \"hang\", op = \"launch\"}"}, faultOptions(), simFault},
 	{"faults", doc{"()", "table", "The faults that are in force, those of `--fault` and `--scenario` too, in the order in which they came.", "", `for _, f in ipairs(npu.sim.faults()) do print(f.text, f.hits) end`}, nil, simFaults},
 	{"clear_faults", doc{"()", "", "Closes all of them.", "", `npu.sim.clear_faults()`}, nil, simClearFaults},
-}
-
-// simFields documents what openSim sets besides functions.
-var simFields = []entry{
-	{name: "profile", doc: doc{Text: "A line that describes what is simulated."}},
-}
-
-// simHelp is the text side of npu.sim.
-func simHelp() classHelp {
-	h := classHelp{name: simName, module: true, text: "On the simulator, what only that can do; nil on hardware, so that `if npu.sim then` tells the two apart.", fields: simFields}
-	for _, f := range simFunctions {
-		h.methods = append(h.methods, entry{f.name, f.doc, f.options})
-	}
-	return h
-}
-
-// openSim makes the table npu.sim.
-func (in *Interp) openSim(profile string) *lua.LTable {
-	t := in.functionTable(simName, simFunctions, false)
-	t.RawSetString("profile", lua.LString(profile))
-	return t
 }
 
 // faultOptions are the fields of a rule.

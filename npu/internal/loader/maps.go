@@ -1,6 +1,6 @@
 //go:build linux && (amd64 || arm64)
 
-package acl
+package loader
 
 import (
 	"os"
@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// mapped lists the files of shared libraries that are loaded into the process, each once, by name.
-func mapped() []string {
+// Mapped lists the files of shared libraries that are loaded into the process, each once, by name.
+func Mapped() []string {
 	data, err := os.ReadFile("/proc/self/maps")
 	if err != nil {
 		return nil
@@ -24,18 +24,4 @@ func mapped() []string {
 	}
 	slices.Sort(paths)
 	return slices.Compact(paths)
-}
-
-// path is the file of the first library.
-func (l *library) path() string {
-	path := l.attempts[len(l.attempts)-1].Path
-	if filepath.Base(path) != path {
-		return path
-	}
-	for _, p := range mapped() {
-		if filepath.Base(p) == path || strings.HasPrefix(filepath.Base(p), path+".") {
-			return p
-		}
-	}
-	return path
 }

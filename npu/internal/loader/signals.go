@@ -1,6 +1,6 @@
 //go:build linux && (amd64 || arm64)
 
-package acl
+package loader
 
 import (
 	"os"
@@ -30,9 +30,9 @@ const (
 	onStack       = 0x08000000 // SA_ONSTACK: Go runs handlers on stacks of their own
 )
 
-// guardSignals calls fn, which may install signal handlers, and puts back those that were there: at its end, and
+// GuardSignals calls fn, which may install signal handlers, and puts back those that were there: at its end, and
 // meanwhile again and again, since fn may take seconds, in which Ctrl-C is ours too.
-func guardSignals(fn func() error) error {
+func GuardSignals(fn func() error) error {
 	var before actions
 	before.read()
 	done, ended := make(chan struct{}), make(chan struct{})
@@ -91,8 +91,8 @@ func set(sig int, a *action) {
 	unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(a)), 0, 8, 0, 0)
 }
 
-// askForNoHandlers sets coredumpVariable unless somebody else has.
-func askForNoHandlers() {
+// AskForNoHandlers sets coredumpVariable unless somebody else has.
+func AskForNoHandlers() {
 	if _, set := os.LookupEnv(coredumpVariable); !set {
 		_ = os.Setenv(coredumpVariable, "none")
 	}

@@ -72,6 +72,14 @@ func (in *Interp) EndChecks(end ChecksEnd) (int, error) {
 	return r.ExitStatus, err
 }
 
+// ChecksJSON is the report that EndChecks or check.finish gave, as JSON; nil where there were no tests.
+func (in *Interp) ChecksJSON() []byte {
+	if in.checks == nil || !in.checks.written {
+		return nil
+	}
+	return in.checks.report.JSON()
+}
+
 // addScript notes an error outside of tests.
 func (in *Interp) addScript(err error) {
 	if err == nil {

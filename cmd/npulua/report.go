@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -35,14 +36,19 @@ func (p *program) endReport(o *options, in *luabind.Interp) bool {
 	}
 	picture := make(chan []byte, 1)
 	go func() { picture <- in.TimelineSVG() }()
-	var err error
+	var errs []error
+	write := func(name string, data []byte) {
+		if data != nil {
+			errs = append(errs, os.WriteFile(filepath.Join(o.report, name), data, 0o644))
+		}
+	}
+	write(serve.CheckFile, in.ChecksJSON())
 	select {
 	case svg := <-picture:
-		if svg != nil {
-			err = os.WriteFile(filepath.Join(o.report, serve.TimelineFile), svg, 0o644)
-		}
+		write(serve.TimelineFile, svg)
 	case <-time.After(reportTime): // a call of the runtime, or a host function, that does not end
 	}
+	err := errors.Join(errs...)
 	if err != nil {
 		fmt.Fprintf(p.stderr, "npulua: --report: %v\n", err)
 	}

@@ -44,9 +44,9 @@ type view struct {
 // checkedTest is a row of the report of module check, as far as the page shows it.
 type checkedTest struct {
 	Name    string  `json:"name"`
-	Device  any     `json:"device"`
+	Device  *int    `json:"device"` // nil: of none
 	Result  string  `json:"result"`
-	Message string  `json:"message"`
+	Reason  string  `json:"reason"`
 	Seconds float64 `json:"seconds"`
 }
 

@@ -142,7 +142,7 @@ func TestReport(t *testing.T) {
 			write(t, dir, map[string]string{
 				SessionFile:  `{"backend": "sim", "simulated": true, "detail": "simulated Ascend910B3"}`,
 				MetricsFile:  "# HELP npu_temperature_celsius Temperature.\n# TYPE npu_temperature_celsius gauge\nnpu_temperature_celsius{device=\"0\",zone=\"hbm\"} 41.5\n",
-				CheckFile:    `{"schema_version": 1, "verdict": "1 passed", "tests": [{"name": "memory <i>", "result": "pass", "device": 0, "seconds": 0.5, "message": "fine"}]}`,
+				CheckFile:    `{"schema_version": 1, "verdict": "pass", "tests": [{"name": "memory <i>", "result": "pass", "device": 0, "seconds": 0.5, "reason": "fine"}]}`,
 				TimelineFile: "<svg/>",
 			})
 			return Output{Stderr: "<script>alert(1)</script>"}

@@ -143,7 +143,7 @@ func checkFinish(c *call) error {
 		return err
 	}
 	if k.running > 0 {
-		return c.errorf("%d tests run", k.running)
+		return c.errorf("a test is running")
 	}
 	k.began = true
 	if err := k.begin(c); err != nil {

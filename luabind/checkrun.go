@@ -170,6 +170,7 @@ type watch struct {
 	group   *npu.Group
 	trial   *trial
 	ctx     *npu.Context // of the test's own; nil: none
+	main    *npu.Task    // that runs the function
 	begin   time.Duration
 	timeout time.Duration
 }
@@ -222,7 +223,7 @@ func (w *watch) run(fn *lua.LFunction) error {
 	if err != nil {
 		return err
 	}
-	k.Bound = k
+	k.Bound, w.main = k, k.Task
 	k.OnCancel = func() { k.turn.Cancel(errTestOver) }
 	if err := k.AwaitEnd(w.by, w.timeout); err != nil {
 		return w.timedOut(err, "")
@@ -282,7 +283,7 @@ func (w *watch) timedOut(err error, text string) error {
 		return err
 	}
 	text = "timed out after " + check.Seconds(w.timeout) + text
-	waits, streams := w.group.Report(w.by)
+	waits, streams := w.group.Report(w.by, w.main)
 	lines := append(streams, waits...)
 	if len(lines) > 0 {
 		text += "; " + strings.Join(lines, "\n")

@@ -8,6 +8,7 @@ require (
 	github.com/ebitengine/purego v0.11.3
 	github.com/go-json-experiment/json v1.27.2
 	github.com/mattn/go-runewidth v0.0.16
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	github.com/spf13/pflag v1.1.0
 	github.com/x448/float16 v0.8.4
 	github.com/yuin/gopher-lua v1.1.2
@@ -16,7 +17,10 @@ require (
 	gonum.org/v1/gonum v0.17.0
 )
 
-require github.com/rivo/uniseg v0.2.0 // indirect
+require (
+	github.com/rivo/uniseg v0.2.0 // indirect
+	golang.org/x/text v0.23.0 // indirect
+)
 
 require (
 	github.com/rogpeppe/go-internal v1.16.0

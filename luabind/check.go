@@ -27,7 +27,7 @@ var checkModule = &module{
 			{"quiet", "true: only the verdict is printed; false", aBoolean},
 		}, checkSetup},
 		{"test", doc{"(name [, options], fn)", "string", "Runs `fn(t)` as a test, at once, and returns its result; `not_run` where its level is above that of `check.setup`. An error of `fn` is the result `error`, and so is a timeout, a fault that its work left, and a test that checked nothing; after a failure the result stays `fail`. Tests of several devices run at the same time where tasks (`npu.spawn`) call this function; the report has them in the order in which they began.",
-			"a test in a test, in a worker, in a host function or after `check.finish`", "local check = require \"check\"\ncheck.test(\"copies\", {device = 0}, function(t)\n  local x = npu.current_context():alloc(\"float32\", 1024)\n  t:try(function() x:upload(npu.host(\"float32\", 1024):fill(1)) end)\n  t:expect(x:download():sum() == 1024, \"wrong sum\")\nend)"}, []option{
+			"a test in a test, in a worker, in a host function or after `check.finish`", "local check = require \"check\"\ncheck.test(\"copies\", {device = 0}, function(t)\n  local x = npu.current_context():alloc(\"float32\", 4)\n  t:try(function() x:upload{1, 2, 3, 4} end)\n  t:expect(x:download():sum() == 10, \"wrong sum\")\nend)"}, []option{
 			{"level", "1 to 3: the least level of `check.setup` that runs it; 1", anything},
 			{"timeout", "seconds for each attempt, those for waiting for what it left included", anything},
 			{"retries", "how often it is run again after `fail` or `error`, from the beginning, 0 to 100; passing then is a pass, and counted as flaky; 0", anything},

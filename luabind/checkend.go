@@ -55,7 +55,7 @@ func (in *Interp) EndChecks(end ChecksEnd) (int, error) {
 			t.Add(check.Errored, cmp.Or(end.Forced, "the script ended")+" before the test came to its end")
 		}
 	}
-	if end.Forced == "" {
+	if end.Forced == "" && !end.Exit {
 		in.addScript(end.Err)
 		for _, f := range in.failures() {
 			in.addScript(f)
@@ -151,7 +151,7 @@ func checkFinish(c *call) error {
 		return err
 	}
 	if k.running > 0 {
-		return c.errorf("%d tests run", k.running)
+		return c.errorf("a test is running")
 	}
 	k.began = true
 	if err := k.begin(c); err != nil {

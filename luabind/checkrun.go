@@ -1,6 +1,7 @@
 package luabind
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -92,7 +93,11 @@ func checkTest(c *call) error {
 	if err := k.begin(c); err != nil {
 		return err
 	}
-	t := &check.Test{Name: name, Group: o.group, Device: o.device, Level: o.level, Where: shownLine(c.in.sites.text(c.site))}
+	now, err := c.t.Now()
+	if err != nil {
+		return err
+	}
+	t := &check.Test{Begin: now - k.start, Name: name, Group: o.group, Device: o.device, Level: o.level, Where: shownLine(c.in.sites.text(c.site))}
 	k.report.Tests = append(k.report.Tests, t)
 	if o.level > k.report.Level {
 		t.Skip(fmt.Sprintf("level %d", o.level))
@@ -170,6 +175,7 @@ type watch struct {
 	group   *npu.Group
 	trial   *trial
 	ctx     *npu.Context // of the test's own; nil: none
+	main    *npu.Task    // that runs the function
 	begin   time.Duration
 	timeout time.Duration
 }
@@ -222,7 +228,7 @@ func (w *watch) run(fn *lua.LFunction) error {
 	if err != nil {
 		return err
 	}
-	k.Bound = k
+	k.Bound, w.main = k, k.Task
 	k.OnCancel = func() { k.turn.Cancel(errTestOver) }
 	if err := k.AwaitEnd(w.by, w.timeout); err != nil {
 		return w.timedOut(err, "")
@@ -251,6 +257,9 @@ func (w *watch) run(fn *lua.LFunction) error {
 // ended judges the end of the test's function.
 func (w *watch) ended(k *task) error {
 	err := k.Join(w.by, 0)
+	if cause := context.Cause(w.in.ctx); cause != nil { // the error says only that
+		return cause
+	}
 	var script *scriptError
 	if err == nil || !errors.As(err, &script) {
 		return err // a defect of ours
@@ -282,7 +291,7 @@ func (w *watch) timedOut(err error, text string) error {
 		return err
 	}
 	text = "timed out after " + check.Seconds(w.timeout) + text
-	waits, streams := w.group.Report(w.by)
+	waits, streams := w.group.Report(w.by, w.main)
 	lines := append(streams, waits...)
 	if len(lines) > 0 {
 		text += "; " + strings.Join(lines, "\n")

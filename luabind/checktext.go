@@ -44,13 +44,15 @@ func (c *call) message(i int, name, otherwise string) (string, error) {
 		return "", c.wrongType(i, name, "a string")
 	}
 	if n := c.count(); n > i {
-		c.L.Push(c.L.NewFunction(lua51.StringFormat))
+		args := make([]lua.LValue, 0, n-i+1)
 		for j := i; j <= n; j++ {
-			c.L.Push(c.arg(j))
+			args = append(args, c.arg(j))
 		}
-		c.L.Call(n-i+1, 1)
-		text = c.L.Get(-1).String()
-		c.L.Pop(1)
+		results, err := c.in.protected(c.L, c.L.NewFunction(lua51.StringFormat), args...)
+		if err != nil {
+			return "", c.errorf("argument %d (%s) is no format for what follows: %s", i, name, strings.Replace(err.Error(), "'?'", "'format'", 1))
+		}
+		text = results[0].String()
 	}
 	if text = shownText(text); text == "" {
 		return "", c.errorf("argument %d (%s) is empty", i, name)

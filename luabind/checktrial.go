@@ -93,14 +93,15 @@ func (c *call) expectation(t *trial) (bool, error) {
 	if c.count() == 0 {
 		return false, c.wrongType(1, "condition", "a condition")
 	}
-	t.attempt.Checks++
 	if lua.LVAsBool(c.arg(1)) {
+		t.attempt.Checks++
 		return true, nil
 	}
 	text, err := c.message(2, "message", "what was expected at "+c.in.sites.text(c.site)+" does not hold")
 	if err != nil {
 		return false, err
 	}
+	t.attempt.Checks++
 	t.attempt.Add(check.Failed, text)
 	return false, nil
 }
@@ -135,9 +136,9 @@ func trialTry(c *call, t *trial) error {
 	for i := 2; i <= c.count(); i++ {
 		args = append(args, c.arg(i))
 	}
-	t.attempt.Checks++
 	results, err := c.in.protected(c.L, fn, args...)
 	if err == nil {
+		t.attempt.Checks++
 		c.push(lua.LTrue)
 		for _, v := range results {
 			c.push(v)
@@ -146,9 +147,9 @@ func trialTry(c *call, t *trial) error {
 	}
 	var script *scriptError
 	if !errors.As(err, &script) || !isFinding(script.value) || c.t.Interrupted() {
-		t.attempt.Checks--
 		return err
 	}
+	t.attempt.Checks++
 	t.attempt.Add(check.Failed, c.in.finding(c.t, script.value))
 	c.push(lua.LFalse)
 	c.push(script.value)

@@ -16,7 +16,6 @@ type Group struct {
 	scope *scope
 	used  []*streamState // by commands of its tasks; garbage collection leaves them alone until Close
 	last  *streamState   // of used
-	first *Task          // that Spawn made
 }
 
 // NewGroup makes a group without tasks. Close ends it.
@@ -26,11 +25,7 @@ func (s *Scheduler) NewGroup() *Group {
 
 // Spawn makes a task of g; see Scheduler.Spawn.
 func (g *Group) Spawn(by *Thread, fn func(*Thread) error) (*Task, error) {
-	t, err := g.sch.spawn(by, g, fn)
-	if g.first == nil {
-		g.first = t
-	}
-	return t, err
+	return g.sch.spawn(by, g, fn)
 }
 
 // Group is the group that t is part of, or nil.
@@ -146,15 +141,15 @@ func (g *Group) Settle(t *Thread, timeout time.Duration) (faults []StreamFault, 
 	return faults, err
 }
 
-// Report says what the tasks of g wait for, the first one without its name, and which streams that they used have work
-// left, a line each.
-func (g *Group) Report(t *Thread) (waits, streams []string) {
+// Report says what the tasks of g wait for, main without its name, and which streams that they used have work left, a
+// line each.
+func (g *Group) Report(t *Thread, main *Task) (waits, streams []string) {
 	for _, x := range g.Tasks() {
 		text := "is running"
 		if x.wait != nil && !x.wait.over.Load() {
 			text = x.wait.text(g.sch.s)
 		}
-		if x != g.first {
+		if x != main {
 			text = x.String() + " " + text
 		}
 		waits = append(waits, text)

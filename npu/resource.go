@@ -206,7 +206,7 @@ func (r *resource) collect() {
 		s.mu.Unlock()
 		return
 	}
-	if r.explicit {
+	if r.explicit && (r.scope == nil || !r.scope.final) {
 		s.leaked[leakOf(r)]++
 	}
 	children := slices.Clone(r.children)

@@ -3,14 +3,17 @@ package tests
 
 import (
 	"encoding/json"
+	"encoding/xml"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden output of the script tests")
@@ -62,7 +65,9 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"json":   checkJSON,
+			"schema": checkSchema,
 			"status": runStatus,
+			"xsd":    checkXML,
 		},
 	})
 }
@@ -94,5 +99,41 @@ func runStatus(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if fmt.Sprint(got) != args[0] {
 		ts.Fatalf("exit status %d, want %s", got, args[0])
+	}
+}
+
+// checkSchema is the command `schema SCHEMA FILE`: the JSON document in the file, or in stdout of the last program, is
+// what the JSON schema says.
+func checkSchema(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: schema SCHEMA FILE")
+	}
+	schema, err := jsonschema.NewCompiler().Compile(args[0])
+	if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	v, err := jsonschema.UnmarshalJSON(strings.NewReader(ts.ReadFile(args[1])))
+	if err == nil {
+		err = schema.Validate(v)
+	}
+	if err != nil {
+		ts.Fatalf("%s: %v", args[1], err)
+	}
+}
+
+// checkXML is the command `xsd SCHEMA FILE`: the XML file is what the schema says, where xmllint is there to tell.
+func checkXML(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: xsd SCHEMA FILE")
+	}
+	if err := xml.Unmarshal([]byte(ts.ReadFile(args[1])), new(struct{})); err != nil {
+		ts.Fatalf("%s: %v", args[1], err)
+	}
+	if _, err := exec.LookPath("xmllint"); err != nil {
+		ts.Logf("xmllint (Debian's libxml2-utils) is not installed: %s is not compared with its schema", args[1])
+		return
+	}
+	if err := ts.Exec("xmllint", "--noout", "--schema", args[0], ts.MkAbs(args[1])); err != nil {
+		ts.Fatalf("%s: %v", args[1], err)
 	}
 }

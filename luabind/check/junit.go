@@ -104,8 +104,10 @@ func (t *Test) xml(title string) xmlCase {
 		return &xmlReason{Message: t.Reason(), Text: strings.Join(texts, "\n")}
 	}
 	switch t.Result {
-	case Skip, NotRun:
+	case Skip:
 		c.Skipped = &xmlReason{Message: t.Reason()}
+	case NotRun:
+		c.Skipped = &xmlReason{Message: "not run: " + t.Reason()}
 	case Error:
 		c.Error = why(Errored, Failed)
 		c.Error.Type = "could not run"

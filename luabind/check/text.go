@@ -49,7 +49,7 @@ func (t *Test) Reason() string {
 		for _, m := range list {
 			for _, k := range kinds {
 				if m.Kind == k {
-					parts = append(parts, firstLine(m.Text))
+					parts = append(parts, strings.ReplaceAll(firstLine(m.Text), "\t", " "))
 				}
 			}
 		}

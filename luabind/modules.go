@@ -28,7 +28,7 @@ type constant struct {
 var modules []*module
 
 func init() {
-	modules = []*module{jsonModule, argsModule, tabulateModule}
+	modules = []*module{jsonModule, argsModule, tabulateModule, metricsModule}
 }
 
 func findModuleRows(name string) *module {

@@ -221,7 +221,7 @@ func (b *binding[T]) lookup(L *lua.LState) int {
 
 // property reads a field or an element.
 func (b *binding[T]) property(c *call, self T, key lua.LValue) int {
-	c.owner, c.name, c.plain = b.cl.name, "index", b.cl.plain
+	c.owner, c.name, c.skip, c.plain = b.cl.name, "index", 0, b.cl.plain
 	v, err := b.read(c, self, key)
 	if err == nil {
 		c.push(v)
@@ -267,7 +267,7 @@ func (b *binding[T]) names() []string {
 // store is __newindex.
 func (b *binding[T]) store(L *lua.LState) int {
 	c := b.in.enter(L)
-	c.owner, c.name, c.plain = b.cl.name, "index", b.cl.plain
+	c.owner, c.name, c.skip, c.plain = b.cl.name, "index", 0, b.cl.plain
 	return c.leave(b.write(c))
 }
 

@@ -25,6 +25,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 
 	"npulua/luabind/lua51"
+	"npulua/luabind/metrics"
 	"npulua/npu"
 )
 
@@ -82,6 +83,10 @@ type Interp struct {
 	checks        *checks                  // of the module check; nil: nobody required it
 	null          *lua.LUserData           // json.null; nil: not made yet
 	arrayMeta     *lua.LTable              // marks arrays of JSON
+
+	metrics        *metricTypes // nil: not made yet
+	metricRegistry *metrics.Registry
+	registryOnce   sync.Once // makes that of the main script's machine
 
 	errorMeta *lua.LTable
 	devices   *binding[*npu.Device]

@@ -22,6 +22,7 @@ func (s *Session) deadlockError(c *executor.Caller, waits []string) *Error {
 	e.Report = append(bounded(waits, "waits"), s.queues(c)...)
 	if s.workHangs(c) {
 		e.Injected = true
+		s.hangTold.Store(true)
 		e.Detail = fmt.Sprintf("work that hangs holds up %s, by an injected fault, and virtual time has no end to wait for", plural(len(waits), "this wait", "these waits"))
 		return hinted(e, "nothing is broken: give the wait a timeout, or use --clock=wall to wait as on hardware")
 	}

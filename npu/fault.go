@@ -153,6 +153,14 @@ func (s *Session) rehearsesHangs(t *Thread) (hangs bool) {
 	return hangs
 }
 
+// unlessHangs is err without what says that work hangs.
+func unlessHangs(err error) error {
+	return keepErrors(err, func(err error) bool {
+		e, ok := err.(*Error)
+		return !ok || !IsDeadlock(e) || !e.Injected
+	})
+}
+
 // isLost reports whether e says that a device was made a lost one, other than by a command that failed for it. No
 // work of the device is left then.
 func isLost(e *Error) bool {
@@ -161,24 +169,32 @@ func isLost(e *Error) bool {
 
 // onceLost is err without what says no more than that a device is lost, where it says more, or says so twice.
 func onceLost(err error) error {
-	j, ok := err.(interface{ Unwrap() []error })
-	if _, one := err.(*Error); one || !ok {
-		return err
+	var lost error
+	rest := keepErrors(err, func(e error) bool {
+		if unlessLost(e) != nil {
+			return true
+		}
+		lost = e
+		return false
+	})
+	if rest == nil {
+		return lost
+	}
+	return rest
+}
+
+// keepErrors is err, or of joined errors those, that keep wants.
+func keepErrors(err error, keep func(error) bool) error {
+	j, joined := err.(interface{ Unwrap() []error })
+	if _, one := err.(*Error); one || !joined {
+		if err == nil || keep(err) {
+			return err
+		}
+		return nil
 	}
 	var rest []error
-	var lost error
 	for _, e := range j.Unwrap() {
-		if e = onceLost(e); e != nil && unlessLost(e) == nil {
-			lost = e
-		} else {
-			rest = append(rest, e)
-		}
-	}
-	switch {
-	case lost == nil:
-		return err
-	case len(rest) == 0:
-		return lost
+		rest = append(rest, keepErrors(e, keep))
 	}
 	return errors.Join(rest...)
 }

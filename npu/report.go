@@ -124,6 +124,7 @@ func (t *Thread) reported(err error, states ...*streamState) error {
 	e.Report = bounded(e.Report, "streams with work left")
 	if slices.ContainsFunc(e.Report, func(line string) bool { return strings.HasSuffix(line, hangsText) }) {
 		e.Injected = true
+		t.s.hangTold.Store(true)
 		return hinted(e, "nothing is broken, and waiting longer does not help: a rule has this work hang")
 	}
 	return err

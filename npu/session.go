@@ -61,7 +61,8 @@ type Session struct {
 	closing  bool
 	ended    bool
 
-	faults []*Fault // in force
+	faults   []*Fault    // in force
+	hangTold atomic.Bool // an error said that work hangs by a fault
 
 	schedulers []*Scheduler // that have not ended
 	hangs      []hang
@@ -207,8 +208,12 @@ func (s *Session) Close(force bool) error {
 	}
 	var err error
 	if !force && s.rehearsesHangs(t) { // one wait for all work, instead of one for each handle that hung work uses
+		told := s.hangTold.Load()
 		err = s.synchronizeAll(t, s.root, -1, true)
 		force = err != nil
+		if told {
+			err = unlessHangs(err)
+		}
 		err = errors.Join(append(s.untold, err)...)
 		_ = s.root.closeChildren(t, force)
 	} else if err = s.root.closeChildren(t, force); !force {

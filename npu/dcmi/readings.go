@@ -64,13 +64,17 @@ func (s *session) sensor(f *function, unit float64, least int32, args ...uintptr
 	if err := ask(s.l, f, &v, args...); err != nil {
 		return driver.Absent(s.why(err))
 	}
-	switch v {
-	case invalidSensor:
+	return valid(f, unit, least, v)
+}
+
+// valid is a reading of v, where v means something.
+func valid(f *function, unit float64, least, v int32) driver.Reading {
+	switch {
+	case v == invalidSensor:
 		return driver.Absent(f.name + ": the sensor has no valid value (0x7ffd)")
-	case failedSensor:
+	case v == failedSensor:
 		return driver.Absent(f.name + ": the sensor could not be read (0x7fff)")
-	}
-	if v < least {
+	case v < least:
 		return driver.Absent(fmt.Sprintf("%s: %d cannot be", f.name, v))
 	}
 	return driver.Known(float64(v) / unit)
@@ -89,8 +93,10 @@ func (s *session) share(kind uintptr) driver.Reading {
 	return driver.Known(float64(v) / 100)
 }
 
+const coldest = -273 // °C
+
 func (s *session) temperature() {
-	s.out.Temperature = s.sensor(&s.l.temperature, 1, -273, s.c.ids()...)
+	s.out.Temperature = s.sensor(&s.l.temperature, 1, coldest, s.c.ids()...)
 }
 
 func (s *session) voltage() { s.out.Voltage = s.sensor(&s.l.voltage, 100, 0, s.c.ids()...) }
@@ -114,19 +120,18 @@ type hbmInfo struct {
 }
 
 func (s *session) hbm() {
+	f := &s.l.hbmInfo
 	var info hbmInfo
-	err := ask(s.l, &s.l.hbmInfo, &info, s.c.ids()...)
-	switch {
-	case err != nil:
+	if err := ask(s.l, f, &info, s.c.ids()...); err != nil {
 		s.out.HBM = driver.Absent(s.why(err))
-	case info.size == 0:
-		s.out.HBM = driver.Absent(s.l.hbmInfo.name + ": the device tells no size")
-	default:
-		s.out.HBM = driver.Known(min(float64(info.used)/float64(info.size), 1))
-		s.out.HBMTemperature = driver.Known(float64(info.celsius))
+		s.out.HBMTemperature = s.out.HBM
 		return
 	}
-	s.out.HBMTemperature = s.out.HBM
+	s.out.HBMTemperature = valid(f, 1, coldest, info.celsius)
+	s.out.HBM = driver.Absent(f.name + ": the device tells no size")
+	if info.size > 0 {
+		s.out.HBM = driver.Known(min(float64(info.used)/float64(info.size), 1))
+	}
 }
 
 func (s *session) utilization() {

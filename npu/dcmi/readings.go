@@ -11,8 +11,8 @@ import (
 	"npulua/npu/internal/driver"
 )
 
-// session is one reading of a device.
-type session struct {
+// reading is one reading of a device.
+type reading struct {
 	l       *library
 	c       chip
 	out     driver.SensorReadings
@@ -20,8 +20,8 @@ type session struct {
 }
 
 // steps read what there is, the health first, in case the rest does not come back in time.
-var steps = []func(*session){
-	(*session).health, (*session).faults, (*session).ecc, (*session).temperature, (*session).power, (*session).voltage, (*session).hbm, (*session).utilization,
+var steps = []func(*reading){
+	(*reading).health, (*reading).faults, (*reading).ecc, (*reading).temperature, (*reading).power, (*reading).voltage, (*reading).hbm, (*reading).utilization,
 }
 
 // Types of dcmi_get_device_utilization_rate.
@@ -49,7 +49,7 @@ const (
 var healths = []driver.Health{driver.HealthOK, driver.HealthWarning, driver.HealthAlarm, driver.HealthCritical}
 
 // why notes a failed call, and is the reason for an absent reading.
-func (s *session) why(err error) string {
+func (s *reading) why(err error) string {
 	var e *callError
 	if errors.As(err, &e) && s.refused == nil && (e.code == notPermitted || e.code == notInContainer) {
 		s.refused = e
@@ -59,7 +59,7 @@ func (s *session) why(err error) string {
 
 // sensor asks for a number, of which so many make a unit, and which is not below least. The library marks values that
 // mean nothing.
-func (s *session) sensor(f *function, unit float64, least int32, args ...uintptr) driver.Reading {
+func (s *reading) sensor(f *function, unit float64, least int32, args ...uintptr) driver.Reading {
 	var v int32
 	if err := ask(s.l, f, &v, args...); err != nil {
 		return driver.Absent(s.why(err))
@@ -81,7 +81,7 @@ func valid(f *function, unit float64, least, v int32) driver.Reading {
 }
 
 // share asks for a utilization in percent.
-func (s *session) share(kind uintptr) driver.Reading {
+func (s *reading) share(kind uintptr) driver.Reading {
 	f := &s.l.utilization
 	var v uint32
 	if err := ask(s.l, f, &v, append(s.c.ids(), kind)...); err != nil {
@@ -95,14 +95,14 @@ func (s *session) share(kind uintptr) driver.Reading {
 
 const coldest = -273 // °C
 
-func (s *session) temperature() {
+func (s *reading) temperature() {
 	s.out.Temperature = s.sensor(&s.l.temperature, 1, coldest, s.c.ids()...)
 }
 
-func (s *session) voltage() { s.out.Voltage = s.sensor(&s.l.voltage, 100, 0, s.c.ids()...) }
+func (s *reading) voltage() { s.out.Voltage = s.sensor(&s.l.voltage, 100, 0, s.c.ids()...) }
 
 // power asks the chip, and the card where the chip does not tell.
-func (s *session) power() {
+func (s *reading) power() {
 	s.out.Power = s.sensor(&s.l.power, 10, 0, s.c.ids()...)
 	s.out.CardPower = driver.Absent("asked for only where the chip does not tell its power")
 	if !s.out.Power.Known {
@@ -119,7 +119,7 @@ type hbmInfo struct {
 	bandwidth uint32 // percent in use
 }
 
-func (s *session) hbm() {
+func (s *reading) hbm() {
 	f := &s.l.hbmInfo
 	var info hbmInfo
 	if err := ask(s.l, f, &info, s.c.ids()...); err != nil {
@@ -134,7 +134,7 @@ func (s *session) hbm() {
 	}
 }
 
-func (s *session) utilization() {
+func (s *reading) utilization() {
 	s.out.HBMBandwidth = s.share(utilHBMBandwidth)
 	s.out.Memory = s.share(utilMemory)
 	s.out.Cores = s.share(utilCores) // the library answers 0 while a profiler runs
@@ -149,7 +149,7 @@ type eccInfo struct {
 	singleIsolated, doublePages uint32 // pages isolated; the first is reserved and always 0
 }
 
-func (s *session) ecc() {
+func (s *reading) ecc() {
 	var info eccInfo
 	err := ask(s.l, &s.l.eccInfo, &info, append(s.c.ids(), eccHBM)...)
 	var e *callError
@@ -170,7 +170,7 @@ func (s *session) ecc() {
 	}
 }
 
-func (s *session) health() {
+func (s *reading) health() {
 	var v uint32
 	err := ask(s.l, &s.l.health, &v, s.c.ids()...)
 	switch {
@@ -191,7 +191,7 @@ const (
 	faultBytes = 256
 )
 
-func (s *session) faults() {
+func (s *reading) faults() {
 	list := new(struct {
 		n     int32
 		codes [maxFaults]uint32
@@ -211,7 +211,7 @@ func (s *session) faults() {
 }
 
 // faultText is what the library says of a fault, "" where it has no words.
-func (s *session) faultText(c uint32) string {
+func (s *reading) faultText(c uint32) string {
 	text := new([faultBytes]byte)
 	var pin runtime.Pinner
 	pin.Pin(text)

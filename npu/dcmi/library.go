@@ -40,8 +40,8 @@ func load(folders []string) (*library, error) {
 		a := loader.Attempt{Path: path}
 		if err != nil {
 			a.Problem = loader.Explain(path, err)
-		} else if missing := l.bind(func(f string) uintptr { return loader.Lookup(h, f) }); len(missing) > 0 {
-			a.Problem = lacks + strings.Join(missing, ", ")
+		} else if absent := l.bind(func(f string) uintptr { return loader.Lookup(h, f) }); len(absent) > 0 {
+			a.Problem = lacks + strings.Join(absent, ", ")
 		}
 		l.attempts = append(l.attempts, a)
 		if a.Problem == "" {

@@ -46,14 +46,14 @@ func (r *Reader) Read(ctx context.Context, d Device) (driver.SensorReadings, err
 	if err != nil {
 		return driver.SensorReadings{}, notAvailable(err)
 	}
-	s := &session{l: r.lib, c: c, out: driver.SensorReadings{Source: Source}}
+	s := &reading{l: r.lib, c: c, out: driver.SensorReadings{Source: Source}}
 	for _, step := range steps {
 		if ctx.Err() != nil {
 			return driver.SensorReadings{}, context.Cause(ctx)
 		}
 		step(s)
 	}
-	if any, why := s.out.Read(); !any {
+	if some, why := s.out.Read(); !some {
 		e := &driver.Error{Code: driver.CodeNotSupported, Call: name, Detail: "not available: " + why, Hint: remedyOfDriver}
 		if s.refused != nil {
 			e.Hint = s.refused.code.remedy()

@@ -11,8 +11,8 @@ import (
 	"npulua/npu/internal/driver"
 )
 
-// session is one reading of a device.
-type session struct {
+// reading is one reading of a device.
+type reading struct {
 	l       *library
 	c       chip
 	out     driver.SensorReadings
@@ -20,8 +20,8 @@ type session struct {
 }
 
 // steps read what there is, the health first, in case the rest does not come back in time.
-var steps = []func(*session){
-	(*session).health, (*session).faults, (*session).ecc, (*session).temperature, (*session).power, (*session).voltage, (*session).hbm, (*session).utilization,
+var steps = []func(*reading){
+	(*reading).health, (*reading).faults, (*reading).ecc, (*reading).temperature, (*reading).power, (*reading).voltage, (*reading).hbm, (*reading).utilization,
 }
 
 // Types of dcmi_get_device_utilization_rate.
@@ -49,7 +49,7 @@ const (
 var healths = []driver.Health{driver.HealthOK, driver.HealthWarning, driver.HealthAlarm, driver.HealthCritical}
 
 // why notes a failed call, and is the reason for an absent reading.
-func (s *session) why(err error) string {
+func (s *reading) why(err error) string {
 	var e *callError
 	if errors.As(err, &e) && s.refused == nil && (e.code == notPermitted || e.code == notInContainer) {
 		s.refused = e
@@ -59,25 +59,29 @@ func (s *session) why(err error) string {
 
 // sensor asks for a number, of which so many make a unit, and which is not below least. The library marks values that
 // mean nothing.
-func (s *session) sensor(f *function, unit float64, least int32, args ...uintptr) driver.Reading {
+func (s *reading) sensor(f *function, unit float64, least int32, args ...uintptr) driver.Reading {
 	var v int32
 	if err := ask(s.l, f, &v, args...); err != nil {
 		return driver.Absent(s.why(err))
 	}
-	switch v {
-	case invalidSensor:
+	return valid(f, unit, least, v)
+}
+
+// valid is a reading of v, where v means something.
+func valid(f *function, unit float64, least, v int32) driver.Reading {
+	switch {
+	case v == invalidSensor:
 		return driver.Absent(f.name + ": the sensor has no valid value (0x7ffd)")
-	case failedSensor:
+	case v == failedSensor:
 		return driver.Absent(f.name + ": the sensor could not be read (0x7fff)")
-	}
-	if v < least {
+	case v < least:
 		return driver.Absent(fmt.Sprintf("%s: %d cannot be", f.name, v))
 	}
 	return driver.Known(float64(v) / unit)
 }
 
 // share asks for a utilization in percent.
-func (s *session) share(kind uintptr) driver.Reading {
+func (s *reading) share(kind uintptr) driver.Reading {
 	f := &s.l.utilization
 	var v uint32
 	if err := ask(s.l, f, &v, append(s.c.ids(), kind)...); err != nil {
@@ -89,14 +93,16 @@ func (s *session) share(kind uintptr) driver.Reading {
 	return driver.Known(float64(v) / 100)
 }
 
-func (s *session) temperature() {
-	s.out.Temperature = s.sensor(&s.l.temperature, 1, -273, s.c.ids()...)
+const coldest = -273 // °C
+
+func (s *reading) temperature() {
+	s.out.Temperature = s.sensor(&s.l.temperature, 1, coldest, s.c.ids()...)
 }
 
-func (s *session) voltage() { s.out.Voltage = s.sensor(&s.l.voltage, 100, 0, s.c.ids()...) }
+func (s *reading) voltage() { s.out.Voltage = s.sensor(&s.l.voltage, 100, 0, s.c.ids()...) }
 
 // power asks the chip, and the card where the chip does not tell.
-func (s *session) power() {
+func (s *reading) power() {
 	s.out.Power = s.sensor(&s.l.power, 10, 0, s.c.ids()...)
 	s.out.CardPower = driver.Absent("asked for only where the chip does not tell its power")
 	if !s.out.Power.Known {
@@ -113,23 +119,22 @@ type hbmInfo struct {
 	bandwidth uint32 // percent in use
 }
 
-func (s *session) hbm() {
+func (s *reading) hbm() {
+	f := &s.l.hbmInfo
 	var info hbmInfo
-	err := ask(s.l, &s.l.hbmInfo, &info, s.c.ids()...)
-	switch {
-	case err != nil:
+	if err := ask(s.l, f, &info, s.c.ids()...); err != nil {
 		s.out.HBM = driver.Absent(s.why(err))
-	case info.size == 0:
-		s.out.HBM = driver.Absent(s.l.hbmInfo.name + ": the device tells no size")
-	default:
-		s.out.HBM = driver.Known(min(float64(info.used)/float64(info.size), 1))
-		s.out.HBMTemperature = driver.Known(float64(info.celsius))
+		s.out.HBMTemperature = s.out.HBM
 		return
 	}
-	s.out.HBMTemperature = s.out.HBM
+	s.out.HBMTemperature = valid(f, 1, coldest, info.celsius)
+	s.out.HBM = driver.Absent(f.name + ": the device tells no size")
+	if info.size > 0 {
+		s.out.HBM = driver.Known(min(float64(info.used)/float64(info.size), 1))
+	}
 }
 
-func (s *session) utilization() {
+func (s *reading) utilization() {
 	s.out.HBMBandwidth = s.share(utilHBMBandwidth)
 	s.out.Memory = s.share(utilMemory)
 	s.out.Cores = s.share(utilCores) // the library answers 0 while a profiler runs
@@ -144,7 +149,7 @@ type eccInfo struct {
 	singleIsolated, doublePages uint32 // pages isolated; the first is reserved and always 0
 }
 
-func (s *session) ecc() {
+func (s *reading) ecc() {
 	var info eccInfo
 	err := ask(s.l, &s.l.eccInfo, &info, append(s.c.ids(), eccHBM)...)
 	var e *callError
@@ -165,7 +170,7 @@ func (s *session) ecc() {
 	}
 }
 
-func (s *session) health() {
+func (s *reading) health() {
 	var v uint32
 	err := ask(s.l, &s.l.health, &v, s.c.ids()...)
 	switch {
@@ -186,7 +191,7 @@ const (
 	faultBytes = 256
 )
 
-func (s *session) faults() {
+func (s *reading) faults() {
 	list := new(struct {
 		n     int32
 		codes [maxFaults]uint32
@@ -206,7 +211,7 @@ func (s *session) faults() {
 }
 
 // faultText is what the library says of a fault, "" where it has no words.
-func (s *session) faultText(c uint32) string {
+func (s *reading) faultText(c uint32) string {
 	text := new([faultBytes]byte)
 	var pin runtime.Pinner
 	pin.Pin(text)

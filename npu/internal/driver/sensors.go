@@ -154,7 +154,7 @@ var SensorValues = []SensorValue{
 var SensorGroups = []string{"utilization", "ecc"}
 
 // Read reports whether anything was read at all; why says why not.
-func (r *SensorReadings) Read() (any bool, why string) {
+func (r *SensorReadings) Read() (some bool, why string) {
 	if r.Health != HealthUnknown || r.FaultsKnown {
 		return true, ""
 	}

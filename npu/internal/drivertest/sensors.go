@@ -19,7 +19,7 @@ func sensorCases() []testCase {
 				}
 				return
 			}
-			if any, _ := r.Read(); !any || r.Source == "" {
+			if some, _ := r.Read(); !some || r.Source == "" {
 				t.Errorf("a reading of nothing: %+v", r)
 			}
 			for _, v := range driver.SensorValues {

@@ -4,6 +4,7 @@ package loader
 
 import (
 	"os"
+	"sync"
 	"time"
 	"unsafe"
 
@@ -31,10 +32,9 @@ const (
 )
 
 // GuardSignals calls fn, which may install signal handlers, and puts back those that were there: at its end, and
-// meanwhile again and again, since fn may take seconds, in which Ctrl-C is ours too.
+// meanwhile again and again, since fn may take seconds, in which Ctrl-C is ours too. Several may run at a time.
 func GuardSignals(fn func() error) error {
-	var before actions
-	before.read()
+	guard.begin()
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -43,15 +43,47 @@ func GuardSignals(fn func() error) error {
 			case <-done:
 				return
 			case <-time.After(guardPeriod):
-				before.restore()
+				guard.restore()
 			}
 		}
 	}()
 	err := fn()
 	close(done)
 	<-ended
-	before.restore()
+	guard.end()
 	return err
+}
+
+// guard is that of the process, as what it guards is. What was there before the first of several calls is what was
+// there before all of them: a later one would find the handlers that an earlier one is about to take away.
+var guard guardState
+
+type guardState struct {
+	mu     sync.Mutex
+	calls  int // of GuardSignals under way
+	before actions
+}
+
+func (g *guardState) begin() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.calls == 0 {
+		g.before.read()
+	}
+	g.calls++
+}
+
+func (g *guardState) restore() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.before.restore()
+}
+
+func (g *guardState) end() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.before.restore()
+	g.calls--
 }
 
 // guardPeriod is how long a handler that was installed meanwhile can stay.

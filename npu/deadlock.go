@@ -151,6 +151,8 @@ func (w *suspension) text(s *Session) string {
 			return "sends to " + x.String() + at
 		}
 		return "receives from " + x.String() + at
+	case outsideWait:
+		return "waits for " + string(x) + at
 	case []Case:
 		var what []string
 		for _, c := range x {

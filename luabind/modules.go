@@ -28,7 +28,7 @@ type constant struct {
 var modules []*module
 
 func init() {
-	modules = []*module{jsonModule}
+	modules = []*module{jsonModule, execModule}
 }
 
 func findModuleRows(name string) *module {

@@ -26,6 +26,7 @@ var shapes = map[string]*shape{
 	"device:memory":      {false, []string{"free", "total"}},
 	"device:utilization": {false, []string{"cores", "copies", "memory"}},
 	"stream:commands":    {true, []string{"op", "state", "where", "name", "code", "waits_for"}},
+	"exec.run":           {false, []string{"status", "signal", "ok", "timed_out", "stdout", "stderr", "truncated", "duration"}},
 	"graph:nodes":        {true, []string{"op", "name", "stream", "where", "after"}},
 	"model.inputs":       {true, tensorKeys},
 	"model.outputs":      {true, tensorKeys},

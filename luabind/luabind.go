@@ -81,6 +81,7 @@ type Interp struct {
 	null          *lua.LUserData           // json.null; nil: not made yet
 	arrayMeta     *lua.LTable              // marks arrays of JSON
 
+	tempDirs  tempDirs // of the main script's machine, also those of workers
 	errorMeta *lua.LTable
 	devices   *binding[*npu.Device]
 	contexts  *binding[*npu.Context]
@@ -280,6 +281,7 @@ func (in *Interp) Close(force bool) error {
 	in.io.Finish(in.ctx) // at once where that has ended
 	in.io.Close()
 	in.L.Close()
+	in.removeTempDirs()
 	in.cancel(nil)
 	return err
 }

@@ -28,7 +28,7 @@ type constant struct {
 var modules []*module
 
 func init() {
-	modules = []*module{jsonModule, execModule}
+	modules = []*module{jsonModule, execModule, fsModule}
 }
 
 func findModuleRows(name string) *module {

@@ -1,6 +1,8 @@
 package lua51
 
 import (
+	"context"
+
 	lua "github.com/yuin/gopher-lua"
 )
 
@@ -14,3 +16,6 @@ func CheckInt(L *lua.LState, n int) int { return checkInt(L, n) }
 
 // Text is the text of a string or a number.
 func Text(v lua.LValue) (string, bool) { return toText(v) }
+
+// ContextOf is the context of what L waits for outside the machine; it may end while a chunk runs.
+func ContextOf(L *lua.LState) context.Context { return contextOf(L) }

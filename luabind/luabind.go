@@ -88,6 +88,7 @@ type Interp struct {
 	metricRegistry *metrics.Registry
 	registryOnce   sync.Once // makes that of the main script's machine
 
+	tempDirs  tempDirs // of the main script's machine, also those of workers
 	errorMeta *lua.LTable
 	devices   *binding[*npu.Device]
 	contexts  *binding[*npu.Context]
@@ -290,6 +291,7 @@ func (in *Interp) Close(force bool) error {
 	in.io.Finish(in.ctx) // at once where that has ended
 	in.io.Close()
 	in.L.Close()
+	in.removeTempDirs()
 	in.cancel(nil)
 	return err
 }

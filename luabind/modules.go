@@ -28,7 +28,7 @@ type constant struct {
 var modules []*module
 
 func init() {
-	modules = []*module{argsModule, checkModule, jsonModule, metricsModule, tabulateModule}
+	modules = []*module{argsModule, checkModule, execModule, fsModule, jsonModule, metricsModule, tabulateModule}
 }
 
 func findModuleRows(name string) *module {

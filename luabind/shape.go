@@ -27,6 +27,8 @@ var shapes = map[string]*shape{
 	"device:utilization": {false, []string{"cores", "copies", "memory"}},
 	"device:sensors":     {false, sensorKeys()},
 	"stream:commands":    {true, []string{"op", "state", "where", "name", "code", "waits_for"}},
+	"exec.run":           {false, []string{"status", "signal", "ok", "timed_out", "stdout", "stderr", "truncated", "duration"}},
+	"fs.stat":            {false, []string{"type", "size", "mtime", "mode"}},
 	"graph:nodes":        {true, []string{"op", "name", "stream", "where", "after"}},
 	"model.inputs":       {true, tensorKeys},
 	"model.outputs":      {true, tensorKeys},

@@ -168,14 +168,14 @@ func (w *suspension) text(s *Session) string {
 			return "sends to " + x.String() + at
 		}
 		return "receives from " + x.String() + at
+	case outsideWait:
+		return "waits for " + string(x) + at
 	case []Case:
 		var what []string
 		for _, c := range x {
 			what = append(what, c.String())
 		}
 		return "selects from " + strings.Join(what, ", ") + at
-	case outsideWork:
-		return "waits for " + string(x) + at
 	}
 	if w.target != nil {
 		return "waits for " + s.targetText(w.target) + at

@@ -100,13 +100,15 @@ func (s *Session) readOutside(t *Thread, read driver.SensorReader) (SensorReadin
 	}
 	results := make(chan SensorReadings, 1)
 	var over atomic.Bool // read has come back, or is given up
-	err := t.outside("libdcmi", limit, func(ctx context.Context) error {
-		r, err := read(ctx)
-		results <- r
-		if !over.CompareAndSwap(false, true) {
-			s.sensors.stuck.Add(-1)
-		}
-		return err
+	err := t.Outside("libdcmi", func(ctx context.Context) error {
+		return limited(ctx, limit, func(ctx context.Context) error {
+			r, err := read(ctx)
+			results <- r
+			if !over.CompareAndSwap(false, true) {
+				s.sensors.stuck.Add(-1)
+			}
+			return err
+		})
 	})
 	switch {
 	case errors.Is(err, ErrStreamTimeout):

@@ -43,6 +43,7 @@ type Session struct {
 
 	exceptions exceptions
 	sensors    sensors
+	outside    outside
 	unwatch    func() bool // stops watching the context of Open
 
 	closings atomic.Uint64 // handles closed so far
@@ -113,6 +114,7 @@ func open(ctx context.Context, opts Options, backend string) (*Session, error) {
 		s.piece = math.MaxInt64
 	}
 	s.exec = executor.New(d, executor.Options{Wall: opts.Wall})
+	s.openOutside()
 	s.main = s.NewThread(ctx)
 	err = s.main.call(0, func(d driver.Driver) error { return s.begin(d) })
 	for _, r := range opts.Faults {
@@ -197,6 +199,7 @@ func (s *Session) Close(force bool) error {
 	s.closing, s.ended = true, true
 	s.mu.Unlock()
 	s.unwatch()
+	s.endOutside()
 	t := s.main
 	if t.task != nil {
 		t.task.sch.over = true // what is left of its tasks does not run again

@@ -15,7 +15,7 @@ type suspension struct {
 	task   *Task // set before others see the suspension
 	over   atomic.Bool
 	err    error
-	on     any              // what is waited for: *Task, *Channel, []Case; nil: target
+	on     any              // what is waited for: *Task, *Channel, []Case, outsideWait; nil: target
 	target *executor.Target // posted and not answered
 	timed  bool             // target is only the timeout
 	sends  bool             // on is a channel to send to

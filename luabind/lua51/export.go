@@ -1,6 +1,8 @@
 package lua51
 
 import (
+	"context"
+
 	lua "github.com/yuin/gopher-lua"
 )
 
@@ -17,3 +19,6 @@ func Text(v lua.LValue) (string, bool) { return toText(v) }
 
 // StringFormat is string.format.
 func StringFormat(L *lua.LState) int { return stringFormat(L) }
+
+// ContextOf is the context of what L waits for outside the machine; it may end while a chunk runs.
+func ContextOf(L *lua.LState) context.Context { return contextOf(L) }

@@ -3,8 +3,12 @@
 package lua51
 
 import (
+	"cmp"
 	"os"
+	"strconv"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 func shellArgs(command string) []string { return []string{"/bin/sh", "-c", "--", command} }
@@ -31,4 +35,12 @@ func processClock() float64 {
 		return -1
 	}
 	return float64(use.Utime.Nano()+use.Stime.Nano()) / 1e9
+}
+
+// exitOf splits a status as wait(2) gives it.
+func exitOf(status int) (code int, signal string) {
+	if w := syscall.WaitStatus(status); w.Signaled() {
+		return 0, cmp.Or(unix.SignalName(w.Signal()), "signal "+strconv.Itoa(int(w.Signal())))
+	}
+	return status >> 8 & 0xff, ""
 }

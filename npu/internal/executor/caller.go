@@ -120,8 +120,8 @@ func (c *Caller) Inside() bool { return c.inside }
 // Err is the cause of the end of the context that interrupts waits; nil while it goes on.
 func (c *Caller) Err() error { return cause(c.ctx) }
 
-// Done is closed when that context ends; nil where it never does.
-func (c *Caller) Done() <-chan struct{} { return c.ctx.Done() }
+// Context is what interrupts waits.
+func (c *Caller) Context() context.Context { return c.ctx }
 
 // SetContext replaces the context that interrupts waits. Not while a call is under way.
 func (c *Caller) SetContext(ctx context.Context) { c.ctx = ctx }

@@ -20,8 +20,9 @@ func (e *Executor) canAdvance() bool {
 // advance lets the next thing happen, up to the first deadline of a wait, or tells of a deadlock. It
 // returns false where the thread should rather park: real time has not come that far.
 func (e *Executor) advance() bool {
+	outside := e.outside.Load() > 0 || e.turns.Load() != e.seen // in this order: see EndOutside
 	if e.clock == nil {
-		if len(e.waiting) == 0 && e.hostFuncs.Load() == 0 {
+		if len(e.waiting) == 0 && e.hostFuncs.Load() == 0 && !outside {
 			e.deadlock()
 			return true
 		}
@@ -44,6 +45,9 @@ func (e *Executor) advance() bool {
 		}
 	}
 	if !ok && limit < 0 {
+		if outside {
+			return false
+		}
 		if e.wall && e.hangs() {
 			return false // as on hardware: until somebody interrupts
 		}

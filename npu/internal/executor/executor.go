@@ -68,6 +68,7 @@ type Executor struct {
 
 	fullWaits  atomic.Int64
 	hostFuncs  atomic.Int64 // queued and not run, where the driver has no clock: they may end any wait
+	outside    atomic.Int64 // waits that something outside ends: see BeginOutside
 	interrupts atomic.Int64 // calls of Refuse
 	refusing   atomic.Int64 // number of the one that is in force; 0: none is
 

@@ -119,7 +119,7 @@ func (in *Interp) baseLoad(L *lua.LState) int {
 }
 
 func (in *Interp) baseLoadFile(L *lua.LState) int {
-	data, name, err := readFile(L.OptString(1, "-"), in.opts.Stdin)
+	data, name, err := in.readLoaded(L.OptString(1, "-"))
 	if err != nil {
 		L.Push(lua.LNil)
 		L.Push(lua.LString(err.Error()))

@@ -6,6 +6,7 @@ import (
 	"os"
 	"syscall"
 
+	"npulua/luabind"
 	"npulua/npu"
 )
 
@@ -16,6 +17,7 @@ const (
 	exitUsage       = 2   // the command line cannot be meant
 	exitInternal    = 70  // a defect of npulua
 	exitTimeout     = 124 // --timeout
+	exitLimit       = 125 // a limit of --sandbox
 	exitHangup      = 129
 	exitInterrupted = 130 // SIGINT
 	exitClosedPipe  = 141 // nobody reads standard output any more
@@ -41,11 +43,14 @@ func exitStatus(ctx context.Context, err error) int {
 	cause := context.Cause(ctx)
 	var sig signalError
 	var internal *npu.PanicError
+	var limit *luabind.LimitError
 	switch {
 	case errors.As(err, &internal):
 		return exitInternal
 	case errors.Is(cause, errTimeout):
 		return exitTimeout
+	case errors.As(cause, &limit):
+		return exitLimit
 	case errors.As(cause, &sig):
 		switch sig.sig {
 		case os.Interrupt:

@@ -24,6 +24,7 @@ type options struct {
 	help    bool
 
 	interactive bool
+	sandbox     sandboxOptions
 }
 
 // chunk is code to run, or a module to load, before the script.
@@ -103,6 +104,7 @@ func newFlags(o *options) *pflag.FlagSet {
 	fs.BoolVar(&o.session.Blocking, "blocking", false, "wait after every queued command, so that errors are raised at the call (also ASCEND_LAUNCH_BLOCKING=1)")
 	fs.BoolVar(&o.leaks, "leaks", false, "list at the end the handles that were never closed")
 	fs.Var(secondsFlag{&o.timeout}, "timeout", "end the script after SECONDS, with exit status 124; chunks that are typed have no such end")
+	addSandboxFlags(fs, &o.sandbox)
 	return fs
 }
 
@@ -151,6 +153,9 @@ func parseOptions(args []string) (*options, error) {
 			return nil, fmt.Errorf("--sim goes with the simulator, not with --backend=%s", o.session.Backend)
 		}
 	}
+	if err := o.finishSandbox(fs); err != nil {
+		return nil, err
+	}
 	if os.Getenv("ASCEND_LAUNCH_BLOCKING") == "1" {
 		o.session.Blocking = true
 	}
@@ -180,7 +185,8 @@ func helpText() string {
 	}
 	b.WriteString("\nWithout a script a terminal gives an interactive session; else the program is read from standard input,\nas - does by name.\n\nOptions:\n")
 	const choice = "[=true|false]" // nobody writes it
-	b.WriteString(strings.ReplaceAll(newFlags(new(options)).FlagUsagesWrapped(100), choice, strings.Repeat(" ", len(choice))))
-	b.WriteString("\nExit status: 0 success, 1 error, 2 usage, 70 defect of npulua, 124 timeout, 129 hangup,\n130 interrupted, 141 nobody reads standard output, 143 terminated, or what os.exit says.\n")
+	flags := strings.ReplaceAll(newFlags(new(options)).FlagUsagesWrapped(100), choice, strings.Repeat(" ", len(choice)))
+	b.WriteString(strings.Replace(flags, " DIR[="+noDir+"]", "[=DIR]  ", 1))
+	b.WriteString("\nExit status: 0 success, 1 error, 2 usage, 70 defect of npulua, 124 timeout,\n125 a limit of the sandbox, 129 hangup, 130 interrupted, 141 nobody reads standard output, 143 terminated,\nor what os.exit says.\n")
 	return b.String()
 }

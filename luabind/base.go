@@ -114,6 +114,9 @@ func (in *Interp) baseLoad(L *lua.LState) int {
 			return 2
 		}
 		source = append(source, piece...)
+		if in.policy != nil && len(source) > maxSource {
+			break // it is refused below
+		}
 	}
 	return in.pushLoaded(L, source, name)
 }

@@ -15,6 +15,8 @@ const (
 	sampleBytes = 1 << 20
 	// sampleTime is how often it is looked at besides, whatever the scripts do.
 	sampleTime = 5 * time.Millisecond
+	// garbage is how much of it there may be before it is collected to see what is in use.
+	garbage = 64 << 20
 	// slack is how far above the limit the process is ended without teardown.
 	slack = 256 << 20
 )
@@ -57,9 +59,9 @@ type ledger struct {
 // openLedger begins to count. end is called when a limit is exceeded.
 func openLedger(limits *Sandbox, end func(error)) *ledger {
 	l := &ledger{limits: limits, end: end, stop: make(chan struct{})}
-	l.base = heapInUse()
+	l.base, _ = heap()
 	if limits.Memory > 0 {
-		l.before = debug.SetMemoryLimit(l.base + limits.Memory + slack/4) // collect before it is reached
+		l.before = debug.SetMemoryLimit(l.base + limits.Memory + garbage) // collect harder before it is reached
 		l.ended.Go(l.watch)
 	}
 	return l
@@ -84,41 +86,52 @@ func (l *ledger) watch() {
 			return
 		case <-tick.C:
 		}
-		if err := l.look(0); err != nil {
+		if err := l.look(0, l.limits.Memory, garbage); err != nil {
 			l.exceed(err)
 		}
-		if kill := l.limits.Kill; kill != nil && l.used() > l.limits.Memory+slack {
-			kill(&LimitError{"memory", l.limits.Memory})
+		if all, _ := l.used(); l.limits.Kill != nil && all > l.limits.Memory+slack {
+			l.limits.Kill(&LimitError{"memory", l.limits.Memory})
 		}
 	}
 }
 
-// heapInUse is what Go's heap and the stacks take, garbage included.
-func heapInUse() int64 {
-	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}}
+// heap is what Go's heap and the stacks take: with garbage, and what the last collection found in use.
+func heap() (all, live int64) {
+	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}, {Name: "/gc/heap/live:bytes"}}
 	metrics.Read(s)
-	return int64(s[0].Value.Uint64() + s[1].Value.Uint64())
+	stacks := int64(s[1].Value.Uint64())
+	return int64(s[0].Value.Uint64()) + stacks, int64(s[2].Value.Uint64()) + stacks
 }
 
-func (l *ledger) used() int64 { return heapInUse() - l.base + l.taken.Load() }
+// used is heap, less what was there before, and what was taken outside of it.
+func (l *ledger) used() (all, live int64) {
+	all, live = heap()
+	taken := l.taken.Load() - l.base
+	return all + taken, live + taken
+}
 
-// look fails where n bytes more are too much, even after garbage was collected.
-func (l *ledger) look(n int64) *LimitError {
-	limit := l.limits.Memory
-	if limit == 0 || n <= limit && l.used()+n <= limit {
+// look fails where n bytes more than what is in use are more than limit. It collects garbage to know that only where
+// there may be much of it.
+func (l *ledger) look(n, limit, garbage int64) *LimitError {
+	if l.limits.Memory == 0 {
 		return nil
 	}
-	if n <= limit {
-		l.collecting.Lock()
-		defer l.collecting.Unlock()
-		if l.used()+n > limit {
-			runtime.GC()
-		}
-		if l.used()+n <= limit {
-			return nil
-		}
+	tooMuch := func() bool {
+		all, live := l.used()
+		return n > limit || live+n > limit && all+n > limit || all+n > limit+garbage
 	}
-	return &LimitError{"memory", limit}
+	if !tooMuch() {
+		return nil
+	}
+	l.collecting.Lock()
+	defer l.collecting.Unlock()
+	if n <= limit && tooMuch() {
+		runtime.GC()
+	}
+	if _, live := l.used(); live+n <= limit {
+		return nil
+	}
+	return &LimitError{"memory", l.limits.Memory}
 }
 
 // exceed ends the scripts.
@@ -133,7 +146,7 @@ func (l *ledger) Ran(n int) {
 	if limit := l.limits.Instructions; limit > 0 && l.instructions.Add(int64(n)) > limit {
 		l.exceed(&LimitError{"instructions", limit})
 	}
-	if err := l.look(0); err != nil {
+	if err := l.look(0, l.limits.Memory, garbage); err != nil {
 		l.exceed(err)
 	}
 }
@@ -144,7 +157,7 @@ func (l *ledger) Room(n int) {
 		return
 	}
 	l.pending.Store(0)
-	if err := l.look(int64(n)); err != nil {
+	if err := l.look(int64(n), l.limits.Memory, garbage); err != nil {
 		l.exceed(err)
 	}
 }
@@ -176,9 +189,10 @@ func (m hostMemory) Take(n int64) error {
 // Give implements npu.HostMemory.
 func (m hostMemory) Give(n int64) { m.taken.Add(-n) }
 
-// Room implements npu.HostMemory.
+// Room implements npu.HostMemory. Some of the memory is left for Lua, which has to go on.
 func (m hostMemory) Room(n int64) error {
-	if err := m.look(n); err != nil {
+	limit := m.limits.Memory
+	if err := m.look(n, limit-limit/8, 0); err != nil {
 		return fmt.Errorf("requested %d B, the sandbox has %s in all", n, sizeText(m.limits.Memory))
 	}
 	return nil

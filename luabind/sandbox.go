@@ -81,6 +81,10 @@ func openPolicy(s *Sandbox, script string, end func(error)) (*policy, error) {
 			return nil, &SandboxDirError{s.Dir, err}
 		}
 		p.granted = root
+		if holdsMore(root.Name()) {
+			root.Close()
+			return nil, &SandboxDirError{s.Dir, errors.New("it holds more than files: processes, devices or the system")}
+		}
 		p.refused = &withheld{"the sandbox grants files in " + s.Dir + " only", filesHint}
 		if abs, err := filepath.Abs(s.Dir); err == nil {
 			p.names = append(p.names, abs)
@@ -95,6 +99,24 @@ func openPolicy(s *Sandbox, script string, end func(error)) (*policy, error) {
 	}
 	p.ledger = openLedger(s, end)
 	return p, nil
+}
+
+// holdsMore reports whether a folder is one that shows the kernel's side of the system: who may write there needs no
+// way out of a sandbox.
+func holdsMore(dir string) bool {
+	abs, err := filepath.Abs(dir)
+	if err == nil {
+		abs, err = filepath.EvalSymlinks(abs)
+	}
+	if err != nil || abs == filepath.Dir(abs) {
+		return true
+	}
+	for _, special := range []string{"/proc", "/sys", "/dev"} {
+		if rel, ok := below(special, abs); ok && rel != "shm" && !strings.HasPrefix(rel, "shm/") {
+			return true
+		}
+	}
+	return false
 }
 
 // SandboxDirError says why there is no sandbox with this folder.

@@ -37,7 +37,14 @@ func (p *policy) OpenFile(path string, flag int, perm fs.FileMode) (*os.File, er
 		}
 	}
 	f, err := p.granted.OpenFile(name, flag, perm)
-	return f, p.told(err)
+	if err != nil {
+		return nil, p.told(err)
+	}
+	if info, err := f.Stat(); err != nil || info.Mode()&fs.ModeDevice != 0 {
+		f.Close()
+		return nil, &withheld{"the sandbox opens no devices", withoutHint}
+	}
+	return f, nil
 }
 
 // Stat implements lua51.System.

@@ -97,14 +97,18 @@ func (p *program) execute(o *options, embedded *source) int {
 			script = "-"
 		}
 	}
+	if interactive && o.sandbox.on {
+		return p.usage(errors.New("--sandbox is for a script, not for what is typed"))
+	}
 	if interactive && o.timeout > 0 && script == "" && len(o.chunks) == 0 {
 		return p.usage(errors.New("--timeout is for a script, and there is none"))
 	}
 
-	if interactive && o.sandbox.on {
-		return p.usage(errors.New("--sandbox is for a script, not for what is typed"))
+	stdout, stderr := p.stdout, p.stderr // of scripts
+	if o.sandbox.on {
+		stdout, stderr = plainTerminal(stdout), plainTerminal(stderr)
+		p.stderr = &cut{stderr, mostMessages}
 	}
-
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	unwatch := sync.OnceFunc(watchSignals(ctx, cancel, p.stderr))
@@ -116,7 +120,7 @@ func (p *program) execute(o *options, embedded *source) int {
 	open := func() (*luabind.Interp, error) {
 		m, err := luabind.Open(ctx, luabind.Options{
 			Session: o.session, Script: script, Args: o.args, Samples: scripts.Data(), Interactive: interactive, Embedded: embedded != nil,
-			Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr, StdinTerminal: isTerminal(p.stdin), StdoutTerminal: isTerminal(p.stdout),
+			Stdin: p.stdin, Stdout: stdout, Stderr: stderr, StdinTerminal: isTerminal(p.stdin), StdoutTerminal: isTerminal(p.stdout),
 			Inherited: p.inherited, Sandbox: p.confine(o, func(cause error, status int) { p.interrupt(cancel, cause, status) }),
 			Exit: func(code int) { os.Exit(p.finish(ctx, in, o, nil, code)) },
 		})

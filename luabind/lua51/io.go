@@ -116,7 +116,16 @@ func OpenIO(L *lua.LState, s *Streams) *IO {
 }
 
 // Protect hides the metatable of files from scripts, with which they could change what methods mean.
-func (x *IO) Protect() { x.meta.RawSetString("__metatable", lua.LString(fileType)) }
+func (x *IO) Protect() {
+	methods := x.main.NewTable()
+	x.meta.ForEach(func(k, v lua.LValue) {
+		if name, ok := k.(lua.LString); ok && !strings.HasPrefix(string(name), "__") {
+			methods.RawSet(k, v)
+		}
+	})
+	x.meta.RawSetString("__index", methods)
+	x.meta.RawSetString("__metatable", lua.LString(fileType))
+}
 
 func (x *IO) setRows(L *lua.LState, t *lua.LTable, rows map[string]func(*IO, *lua.LState) int) {
 	for name, fn := range rows {

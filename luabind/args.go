@@ -1,6 +1,7 @@
 package luabind
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -63,6 +64,16 @@ func (c *call) fail(code npu.Code, format string, args ...any) error {
 		return &libraryError{fmt.Sprintf(format, args...)}
 	}
 	return &npu.Error{Code: code, Op: c.name, Detail: fmt.Sprintf(format, args...)}
+}
+
+// refuse makes an error of this call of what a sandbox withholds, or of another failure.
+func (c *call) refuse(code npu.Code, what string, err error) error {
+	failed := c.fail(code, "%s%v", what, err)
+	var w *withheld
+	if e, ok := failed.(*npu.Error); ok && errors.As(err, &w) {
+		e.Hint = w.hint
+	}
+	return failed
 }
 
 func (c *call) errorf(format string, args ...any) error {

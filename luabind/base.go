@@ -114,12 +114,15 @@ func (in *Interp) baseLoad(L *lua.LState) int {
 			return 2
 		}
 		source = append(source, piece...)
+		if in.policy != nil && len(source) > maxSource {
+			break // it is refused below
+		}
 	}
 	return in.pushLoaded(L, source, name)
 }
 
 func (in *Interp) baseLoadFile(L *lua.LState) int {
-	data, name, err := readFile(L.OptString(1, "-"), in.opts.Stdin)
+	data, name, err := in.readLoaded(L.OptString(1, "-"))
 	if err != nil {
 		L.Push(lua.LNil)
 		L.Push(lua.LString(err.Error()))

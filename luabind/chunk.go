@@ -13,6 +13,9 @@ import (
 
 // load compiles a chunk; see lua51.Compile.
 func (in *Interp) load(source []byte, name string) (*lua.LFunction, error) {
+	if err := in.mayCompile(len(source)); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
 	proto, err := lua51.Compile(source, name)
 	if err != nil {
 		return nil, err
@@ -28,11 +31,18 @@ func readFile(path string, stdin io.Reader) ([]byte, string, error) {
 		return data, "stdin", err
 	}
 	data, err := os.ReadFile(path)
-	if err != nil {
-		var pe *os.PathError
-		if errors.As(err, &pe) {
-			err = fmt.Errorf("cannot open %s: %w", path, pe.Err)
-		}
+	return data, path, cannotOpen(path, err)
+}
+
+// cannotOpen is an error of reading a script in words.
+func cannotOpen(path string, err error) error {
+	var pe *os.PathError
+	var refused *withheld
+	switch {
+	case errors.As(err, &pe):
+		return fmt.Errorf("cannot open %s: %w", path, pe.Err)
+	case errors.As(err, &refused):
+		return fmt.Errorf("cannot open %s: %w", path, err)
 	}
-	return data, path, err
+	return err
 }

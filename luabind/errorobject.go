@@ -100,8 +100,23 @@ func isErrorObject(t *lua.LTable) bool {
 	return ok && mt.RawGetString(errorMark) != lua.LNil
 }
 
-// errorText is the paragraph of an error object.
+// errorText is the paragraph of an error object, and those of the errors that came with it.
 func errorText(t *lua.LTable) string {
+	text := errorParagraph(t)
+	if list, ok := t.RawGetString("also").(*lua.LTable); ok {
+		var b strings.Builder
+		b.WriteString(text)
+		list.ForEach(func(_, v lua.LValue) {
+			if other, ok := v.(*lua.LTable); ok {
+				b.WriteString("\nalso: " + errorParagraph(other)) // scripts can make it one that came with itself
+			}
+		})
+		text = b.String()
+	}
+	return text
+}
+
+func errorParagraph(t *lua.LTable) string {
 	get := func(key string) string {
 		if v := t.RawGetString(key); v != lua.LNil {
 			return v.String()
@@ -126,13 +141,6 @@ func errorText(t *lua.LTable) string {
 	}
 	if hint := get("hint"); hint != "" {
 		b.WriteString("\n  hint: " + hint)
-	}
-	if list, ok := t.RawGetString("also").(*lua.LTable); ok {
-		list.ForEach(func(_, v lua.LValue) {
-			if other, ok := v.(*lua.LTable); ok {
-				b.WriteString("\nalso: " + errorText(other))
-			}
-		})
 	}
 	return b.String()
 }

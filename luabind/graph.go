@@ -97,7 +97,7 @@ func graphSave(c *call, g *npu.Graph) error {
 	if err != nil {
 		return err
 	}
-	return g.SaveDOT(path)
+	return g.SaveDOTTo(c.in.target(path))
 }
 
 func graphClose(c *call, g *npu.Graph) error { return g.Close(c.t) }

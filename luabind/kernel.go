@@ -63,6 +63,11 @@ func declareKernel(c *call, tb *lua.LTable) error {
 			return err
 		}
 	}
+	if ko.Binary != "" {
+		if err := c.in.mayLoadMachineCode(); err != nil {
+			return c.refuse(npu.ErrInvalidFile, "binary: ", err)
+		}
+	}
 	fn, err := o.function("sim")
 	if err != nil {
 		return err

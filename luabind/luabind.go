@@ -56,6 +56,8 @@ type Options struct {
 	// Inherited are what children of the script get beside the standard streams; nil: whatever is open, and with it
 	// what the vendor's library opened.
 	Inherited Descriptors
+	// Sandbox confines the scripts; nil: they may do what the process may.
+	Sandbox *Sandbox
 	// Exit ends the process; os.exit calls it after the session is closed. nil: os.exit is an error.
 	Exit func(code int)
 }
@@ -70,6 +72,7 @@ type Interp struct {
 	thread   *npu.Thread
 	threads  *lua51.Threads
 	linker   *lua51.Linker
+	policy   *policy // of Options.Sandbox, shared with workers; nil: none
 	io       *lua51.IO
 	std      *lua51.Streams
 	sites    *sites
@@ -129,17 +132,23 @@ type Interp struct {
 
 // Open starts a session and a virtual machine over it.
 func Open(ctx context.Context, opts Options) (*Interp, error) {
-	in := &Interp{opts: opts, sites: newSites(), columns: opts.Columns}
+	in := &Interp{sites: newSites(), columns: opts.Columns}
 	in.Runner = Runner{in, in.callMain}
 	ctx, in.cancel = context.WithCancelCause(ctx)
 	in.ctx = ctx
 	opts.Session.Where = in.sites.text
 	opts.Session.History = opts.Session.History || opts.Interactive
-	session, err := npu.Open(ctx, opts.Session)
-	if err != nil {
+	if err := in.openSandbox(&opts); err != nil {
 		in.cancel(nil)
 		return nil, err
 	}
+	session, err := npu.Open(ctx, opts.Session)
+	if err != nil {
+		in.closeSandbox()
+		in.cancel(nil)
+		return nil, err
+	}
+	in.opts = opts
 	in.session, in.thread = session, session.Main()
 	in.openStreams()
 	in.open = (*Interp).openMachine
@@ -178,6 +187,9 @@ func (in *Interp) openMachine() {
 	if in.opts.Interactive {
 		in.openHelp()
 	}
+	if in.policy != nil {
+		in.confine()
+	}
 	in.snapshot()
 	in.setArgs()
 }
@@ -205,6 +217,11 @@ func (in *Interp) openStreams() {
 		Stdin: o.Stdin, Stdout: lua51.NewOutput(o.Stdout, mode), Stderr: lua51.NewOutput(o.Stderr, lua51.Unbuffered),
 		StdinTerminal: o.StdinTerminal, Interactive: o.Interactive, Inherited: o.Inherited,
 	}
+	if p := in.policy; p != nil {
+		in.std.System = p
+		in.std.Stdout.AskFirst(p.Write)
+		in.std.Stderr.AskFirst(p.Write)
+	}
 	in.std.Stdout.OnBroken(func(error) { in.cancel(ErrClosedPipe) })
 }
 
@@ -212,6 +229,9 @@ func (in *Interp) openStreams() {
 func (in *Interp) openLibraries(ctx context.Context) {
 	in.threads = lua51.OpenThreads(in.L, ctx)
 	in.sites.threads = in.threads
+	if in.policy != nil {
+		in.threads.SetLimits(in.policy)
+	}
 	in.linker = lua51.NewLinker(in.L)
 	lua51.OpenBase(in.L, in.std.Stdout, npu.Suggest)
 	lua51.OpenString(in.L)
@@ -292,6 +312,7 @@ func (in *Interp) Close(force bool) error {
 	in.io.Close()
 	in.L.Close()
 	in.removeTempDirs()
+	in.closeSandbox()
 	in.cancel(nil)
 	return err
 }

@@ -187,11 +187,15 @@ func bufferFill(c *call, b *npu.Buffer) error {
 	return b.FillHost(v)
 }
 
+// elementRoom is how many bytes a number in a table takes.
+const elementRoom = 24
+
 func bufferToTable(c *call, b *npu.Buffer) error {
 	data, err := b.Data()
 	if err != nil {
 		return err
 	}
+	lua51.Room(c.L, int(b.Count())*elementRoom)
 	t := c.L.CreateTable(int(b.Count()), 0)
 	n := 0
 	b.Type().Each(data, func(v float64) {
@@ -204,6 +208,7 @@ func bufferToTable(c *call, b *npu.Buffer) error {
 
 func bufferToString(c *call, b *npu.Buffer) error {
 	data, err := b.Data()
+	lua51.Room(c.L, len(data))
 	c.push(lua.LString(data))
 	return err
 }
@@ -272,7 +277,7 @@ func bufferSaveNPY(c *call, b *npu.Buffer) error {
 	if err != nil {
 		return err
 	}
-	return b.SaveNPY(path)
+	return b.SaveNPYTo(c.in.target(path))
 }
 
 func bufferSaveImage(c *call, b *npu.Buffer) error {
@@ -288,7 +293,7 @@ func bufferSaveImage(c *call, b *npu.Buffer) error {
 	if len(shape) == 3 {
 		channels = shape[2]
 	}
-	return b.SaveImage(path, int64(shape[0]), int64(shape[1]), int64(channels))
+	return b.SaveImageTo(c.in.target(path), int64(shape[0]), int64(shape[1]), int64(channels))
 }
 
 func bufferClose(c *call, b *npu.Buffer) error { return b.Close(c.t) }

@@ -66,6 +66,11 @@ func moduleModel(c *call) error {
 	if err != nil {
 		return err
 	}
+	if !c.in.session.Info().Simulated {
+		if err := c.in.mayLoadMachineCode(); err != nil {
+			return c.refuse(npu.ErrInvalidFile, "", err)
+		}
+	}
 	m, err := c.t.LoadModel(c.in.file(path))
 	if err == nil {
 		c.push(c.in.model(m))

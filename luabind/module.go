@@ -217,6 +217,9 @@ func (in *Interp) file(path string) npu.File {
 	if name, ok := strings.CutPrefix(path, "sample:"); ok && in.opts.Samples != nil {
 		return npu.File{Name: name, FS: in.opts.Samples}
 	}
+	if in.policy != nil {
+		return npu.File{Name: path, FS: in.policy}
+	}
 	return npu.File{Name: path}
 }
 

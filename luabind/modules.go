@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"npulua/luabind/lua51"
 )
 
 // module is a library that scripts get with require: rows of functions, and constants. Its errors are text, as those
@@ -60,6 +62,9 @@ func (in *Interp) openModules() {
 	in.loadedModules = make(map[string]*lua.LTable)
 	for _, m := range modules {
 		in.L.PreloadModule(m.name, func(L *lua.LState) int {
+			if why := withheldModules[m.name]; why != nil && in.policy != nil {
+				lua51.Raise(L, "module '%s' is withheld: %s", m.name, why.text)
+			}
 			in.warnHidden(m.name)
 			L.Push(in.openLibraryModule(m))
 			return 1

@@ -3,6 +3,7 @@ package luabind
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
@@ -25,10 +26,16 @@ func (in *Interp) openRequire() {
 		dir := filepath.Dir(s)
 		path = append(path, filepath.Join(dir, "?.lua"), filepath.Join(dir, "?", "init.lua"))
 	}
-	if env := os.Getenv(pathVariable); env != "" {
-		path = append(path, env)
+	switch env := os.Getenv(pathVariable); {
+	case in.policy != nil:
+		if own := []string{"?.lua", filepath.Join("?", "init.lua")}; !slices.Equal(path, own) {
+			path = append(path, own...)
+		}
+	case env != "":
+		path = append(path, env, pkg.RawGetString("path").String())
+	default:
+		path = append(path, pkg.RawGetString("path").String())
 	}
-	path = append(path, pkg.RawGetString("path").String())
 	pkg.RawSetString("path", lua.LString(strings.Join(path, ";")))
 	pkg.RawSetString("cpath", lua.LString(""))
 }
@@ -39,7 +46,10 @@ var loading = &lua.LUserData{}
 // require is Lua's: it asks the functions of package.loaders in turn.
 func (in *Interp) require(L *lua.LState) int {
 	name := L.CheckString(1)
-	pkg := L.GetGlobal("package").(*lua.LTable)
+	pkg, ok := L.GetGlobal("package").(*lua.LTable)
+	if !ok {
+		lua51.Raise(L, "'package' must be a table")
+	}
 	loaded := L.GetField(pkg, "loaded")
 	if v := L.GetField(loaded, name); v != lua.LNil {
 		if v == loading {
@@ -94,12 +104,12 @@ func (in *Interp) moduleLoader(L *lua.LState) int {
 	if !ok {
 		lua51.Raise(L, "'package.path' must be a string")
 	}
-	file, tried := findModule(name, string(path))
+	file, tried := findModule(name, string(path), in.isFile)
 	if file == "" {
 		L.Push(lua.LString(tried))
 		return 1
 	}
-	data, err := os.ReadFile(file)
+	data, _, err := in.readScript(file)
 	if err == nil {
 		var fn *lua.LFunction
 		if fn, err = in.load(data, file); err == nil {
@@ -112,7 +122,7 @@ func (in *Interp) moduleLoader(L *lua.LState) int {
 }
 
 // findModule looks a module up on a path of patterns; tried lists the files that are not there.
-func findModule(name, path string) (file, tried string) {
+func findModule(name, path string, isFile func(string) bool) (file, tried string) {
 	name = strings.ReplaceAll(name, ".", string(os.PathSeparator))
 	var b strings.Builder
 	for pattern := range strings.SplitSeq(path, ";") {
@@ -120,7 +130,7 @@ func findModule(name, path string) (file, tried string) {
 			continue
 		}
 		f := strings.ReplaceAll(pattern, "?", name)
-		if st, err := os.Stat(f); err == nil && !st.IsDir() {
+		if isFile(f) {
 			return f, ""
 		}
 		b.WriteString("\n\tno file '" + f + "'")

@@ -129,9 +129,9 @@ func (in *Interp) workerMain(c *call, p *packer) (func(u *unpacker) lua.LValue, 
 		if err != nil {
 			return nil, err
 		}
-		data, name, err := readFile(path, nil)
+		data, name, err := in.readScript(path)
 		if err != nil {
-			return nil, c.fail(npu.ErrInvalidFile, "%v", err)
+			return nil, c.refuse(npu.ErrInvalidFile, "", err)
 		}
 		proto, err := lua51.Compile(data, name)
 		if err != nil {
@@ -258,10 +258,10 @@ func (in *Interp) newWorkerMachine(ctx context.Context, w *worker, thread *npu.T
 	root := in.root()
 	m := &Interp{parent: root, session: in.session, thread: thread, sites: &sites{table: in.sites.table}}
 	m.ctx, m.cancel = ctx, w.cancel
-	m.opts = root.opts
+	m.opts, m.policy = root.opts, root.policy
 	m.opts.Stdin = noInput{}
 	m.opts.Exit = root.exitFrom
-	m.std = &lua51.Streams{Stdin: m.opts.Stdin, Stdout: root.std.Stdout, Stderr: root.std.Stderr, Inherited: root.std.Inherited}
+	m.std = &lua51.Streams{Stdin: m.opts.Stdin, Stdout: root.std.Stdout, Stderr: root.std.Stderr, Inherited: root.std.Inherited, System: root.std.System}
 	m.open = root.open
 	m.open(m)
 	m.sched.SetName(w.String(), w.number)

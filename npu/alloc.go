@@ -110,6 +110,9 @@ func (t *Thread) Host(typ DType, count int64, pinned bool) (*Buffer, error) {
 			return nil, hinted(errorf(ErrMemoryAllocation, "requested %d B of pageable host memory, the system has less", n),
 				"work on slices of the buffer")
 		}
+		if err := t.s.memory().Room(n); err != nil {
+			return nil, errorf(ErrMemoryAllocation, "%v", err)
+		}
 		b.data = make([]byte, n)
 		b.ptr = addressOf(b.data)
 		m.res = t.s.adopt(t, &resource{kind: "host memory", detail: describe(typ, count, n), explicit: true})
@@ -123,19 +126,39 @@ func (t *Thread) Host(typ DType, count int64, pinned bool) (*Buffer, error) {
 	}
 	b.space = PinnedMemory
 	alloc := func(d driver.Driver) (err error) {
-		b.ptr, err = d.MallocHost(n)
+		b.ptr, err = t.s.mallocHost(d, n)
 		return err
 	}
 	if err := t.retry(ctx.h, alloc); err != nil {
 		return nil, err
 	}
 	b.data = bytesAt(b.ptr, n)
-	p := b.ptr
+	p, session := b.ptr, t.s
 	m.res = t.s.adopt(t, &resource{kind: "pinned memory", detail: describe(typ, count, n), explicit: true,
-		destroy: m.freeHost(p)})
+		destroy: m.freeHost(p, func() { session.givenHost(n) })})
 	m.guard(m.res)
 	runtime.AddCleanup(b, (*resource).collect, m.res)
 	return b, nil
+}
+
+// mallocHost takes pinned memory. That of the simulator asks for itself.
+func (s *Session) mallocHost(d driver.Driver, n int64) (p driver.Ptr, err error) {
+	if !s.info.Simulated {
+		if err := s.memory().Take(n); err != nil {
+			return 0, driver.Errorf(driver.CodeMemoryAllocation, "aclrtMallocHost", "%v", err)
+		}
+	}
+	if p, err = d.MallocHost(n); err != nil && !s.info.Simulated {
+		s.memory().Give(n)
+	}
+	return p, err
+}
+
+// givenHost says that n bytes of mallocHost are given back.
+func (s *Session) givenHost(n int64) {
+	if !s.info.Simulated {
+		s.memory().Give(n)
+	}
 }
 
 // maxPageable bounds one pageable buffer, as the simulator bounds pinned ones. Above askFirst the

@@ -60,7 +60,7 @@ func openSim(opts Options) (driver.Driver, Info, error) {
 	if err != nil {
 		return nil, Info{}, errorf(ErrInvalidParam, "%v", err)
 	}
-	d, err := sim.Open(sim.Config{Profile: p, Devices: count})
+	d, err := sim.Open(sim.Config{Profile: p, Devices: count, Memory: opts.Memory})
 	if err != nil {
 		return nil, Info{}, err
 	}

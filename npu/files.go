@@ -5,11 +5,18 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path/filepath"
 	"runtime"
 
 	"npulua/npu/internal/dtype"
 	"npulua/npu/internal/hostfile"
 )
+
+// hinter is an error of a WriteFS, or of a File's FS, that knows what to do about it.
+type hinter interface {
+	error
+	Hint() string
+}
 
 // fileError gives a failure to read a file its code.
 func fileError(err error) error {
@@ -20,7 +27,9 @@ func fileError(err error) error {
 		return hinted(errorf(ErrParseFile, "%v", err), "the file is damaged, or not of the kind that is read here")
 	}
 	e := errorf(ErrInvalidFile, "%v", err)
-	if errors.Is(err, fs.ErrNotExist) {
+	if h, ok := errors.AsType[hinter](err); ok {
+		e.Hint = h.Hint()
+	} else if errors.Is(err, fs.ErrNotExist) {
 		e.Hint = "check the path; relative ones start at the working directory"
 	}
 	return e
@@ -77,8 +86,30 @@ func (t *Thread) fromFile(file File, typ DType, data []byte, shape []int, pinned
 	return b, nil
 }
 
+// WriteFS is a file system of File to which files can be written, too.
+type WriteFS interface {
+	fs.FS
+	// WriteFile makes the file called name hold what write writes, or leaves everything as it was.
+	WriteFile(name string, write func(io.Writer) error) error
+}
+
+// save writes f: straight with direct, or what encode writes where f lies in a file system of its own.
+func (f File) save(direct func(path string) error, encode func(io.Writer) error) error {
+	if f.FS == nil {
+		return direct(f.Name)
+	}
+	w, ok := f.FS.(WriteFS)
+	if !ok {
+		return fmt.Errorf("write %s: %w", f.Name, fs.ErrPermission)
+	}
+	return w.WriteFile(f.Name, encode)
+}
+
 // SaveNPY writes a host buffer as a .npy file, with its shape where it has one.
-func (b *Buffer) SaveNPY(path string) error {
+func (b *Buffer) SaveNPY(path string) error { return b.SaveNPYTo(File{Name: path}) }
+
+// SaveNPYTo is SaveNPY for a file anywhere.
+func (b *Buffer) SaveNPYTo(file File) error {
 	data, err := b.hostData(false)
 	if err != nil {
 		return err
@@ -87,7 +118,8 @@ func (b *Buffer) SaveNPY(path string) error {
 	if shape == nil {
 		shape = []int{int(b.count)}
 	}
-	err = hostfile.WriteNPY(path, hostfile.Array{Type: b.typ, Shape: shape, Data: data})
+	a := hostfile.Array{Type: b.typ, Shape: shape, Data: data}
+	err = file.save(func(path string) error { return hostfile.WriteNPY(path, a) }, func(w io.Writer) error { return hostfile.EncodeNPY(w, a) })
 	runtime.KeepAlive(b)
 	return writeError(err)
 }
@@ -95,6 +127,11 @@ func (b *Buffer) SaveNPY(path string) error {
 // SaveImage writes a host buffer of uint8 as the kind of picture that the ending of path names:
 // height x width x channels.
 func (b *Buffer) SaveImage(path string, height, width, channels int64) error {
+	return b.SaveImageTo(File{Name: path}, height, width, channels)
+}
+
+// SaveImageTo is SaveImage for a file anywhere.
+func (b *Buffer) SaveImageTo(file File, height, width, channels int64) error {
 	data, err := b.hostData(false)
 	if err != nil {
 		return err
@@ -108,7 +145,9 @@ func (b *Buffer) SaveImage(path string, height, width, channels int64) error {
 	if height < 1 || width < 1 || height > b.count || width > b.count || height*width*channels != b.count {
 		return errorf(ErrParamInvalid, "%d x %d x %d is not the buffer's %d elements", height, width, channels, b.count)
 	}
-	err = hostfile.WriteImage(path, hostfile.Image{Height: int(height), Width: int(width), Channels: int(channels), Pix: data})
+	im := hostfile.Image{Height: int(height), Width: int(width), Channels: int(channels), Pix: data}
+	err = file.save(func(path string) error { return hostfile.WriteImage(path, im) },
+		func(w io.Writer) error { return hostfile.EncodeImage(w, filepath.Ext(file.Name), im) })
 	runtime.KeepAlive(b)
 	return writeError(err)
 }
@@ -119,7 +158,9 @@ func writeError(err error) error {
 		return nil
 	}
 	e := errorf(ErrWriteFile, "%v", err)
-	if errors.Is(err, hostfile.ErrFormat) {
+	if h, ok := errors.AsType[hinter](err); ok {
+		e.Hint = h.Hint()
+	} else if errors.Is(err, hostfile.ErrFormat) {
 		e.Hint = "check the ending of the name, and what that kind of file can hold"
 	}
 	return e

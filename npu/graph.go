@@ -3,6 +3,7 @@ package npu
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"slices"
@@ -379,7 +380,10 @@ func (g *Graph) Nodes() []GraphNode {
 var dotText = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", "", "\x00", "")
 
 // SaveDOT writes the graph for Graphviz: a box a command, in a column a stream.
-func (g *Graph) SaveDOT(path string) error {
+func (g *Graph) SaveDOT(path string) error { return g.SaveDOTTo(File{Name: path}) }
+
+// SaveDOTTo is SaveDOT for a file anywhere.
+func (g *Graph) SaveDOTTo(file File) error {
 	var b strings.Builder
 	b.WriteString("digraph npu {\n  node [shape=box, fontname=monospace];\n")
 	for i, n := range g.nodes {
@@ -397,7 +401,11 @@ func (g *Graph) SaveDOT(path string) error {
 		}
 	}
 	b.WriteString("}\n")
-	return writeError(os.WriteFile(path, []byte(b.String()), 0o644))
+	text := []byte(b.String())
+	return writeError(file.save(func(path string) error { return os.WriteFile(path, text, 0o644) }, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	}))
 }
 
 // Close waits for replays that are queued or running and destroys the graph.

@@ -23,8 +23,21 @@ type Options struct {
 	Faults   []FaultRule // to rehearse, on the simulator, which they choose as hardware has none
 	// History has the method of that name tell of streams that were closed, too: of the last ones.
 	History bool
+	// Memory is asked before memory of the host is taken; nil: nobody is.
+	Memory HostMemory
 	// Where turns a Site into text for messages; nil: no places are known.
 	Where func(Site) string
+}
+
+// HostMemory bounds what a session takes of the host's memory.
+type HostMemory = driver.HostMemory
+
+// memory is what is asked for host memory.
+func (s *Session) memory() HostMemory {
+	if s.opts.Memory == nil {
+		return driver.Unbounded{}
+	}
+	return s.opts.Memory
 }
 
 // Session is one process's use of the runtime: the only way down to the executor.

@@ -80,12 +80,13 @@ func (t *Thread) Receive(s *Shared) *Buffer {
 	return &b
 }
 
-// freeHost gives pinned memory back with the last of its handles.
-func (u *usage) freeHost(p driver.Ptr) func(driver.Driver, bool) error {
+// freeHost gives pinned memory back with the last of its handles, and calls given then.
+func (u *usage) freeHost(p driver.Ptr, given func()) func(driver.Driver, bool) error {
 	return func(d driver.Driver, _ bool) error {
 		if u.holders.Add(-1) > 0 {
 			return nil
 		}
+		given()
 		return d.FreeHost(p)
 	}
 }

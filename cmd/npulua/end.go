@@ -172,6 +172,10 @@ func (p *program) reportInterrupt(ctx context.Context, o *options) {
 		return
 	}
 	fmt.Fprintf(p.stderr, "npulua: %v\n", cause)
+	var limit *luabind.LimitError
+	if errors.As(cause, &limit) {
+		fmt.Fprintln(p.stderr, limitHint(limit))
+	}
 }
 
 func (p *program) reportLeaks(in *luabind.Interp) {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"syscall"
 
+	"npulua/luabind"
 	"npulua/luabind/check"
 	"npulua/npu"
 )
@@ -19,6 +20,7 @@ const (
 	exitNotChecked  = check.StatusError // a test could not run, or nothing was checked
 	exitInternal    = 70                // a defect of npulua
 	exitTimeout     = 124               // --timeout
+	exitLimit       = 125               // a limit of --sandbox
 	exitHangup      = 129
 	exitInterrupted = 130 // SIGINT
 	exitClosedPipe  = 141 // nobody reads standard output any more
@@ -44,11 +46,14 @@ func exitStatus(ctx context.Context, err error) int {
 	cause := context.Cause(ctx)
 	var sig signalError
 	var internal *npu.PanicError
+	var limit *luabind.LimitError
 	switch {
 	case errors.As(err, &internal):
 		return exitInternal
 	case errors.Is(cause, errTimeout):
 		return exitTimeout
+	case errors.As(cause, &limit):
+		return exitLimit
 	case errors.As(cause, &sig):
 		switch sig.sig {
 		case os.Interrupt:

@@ -54,6 +54,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if len(o.args) > 0 {
 		for _, c := range commands {
 			if c.name == o.args[0] {
+				if o.sandbox.on && c.name != "run" {
+					return p.usage(fmt.Errorf("--sandbox is for a script, not for %s", c.name))
+				}
 				return c.run(p, o, o.args[1:])
 			}
 		}
@@ -95,10 +98,18 @@ func (p *program) execute(o *options, embedded *source) int {
 			script = "-"
 		}
 	}
+	if interactive && o.sandbox.on {
+		return p.usage(errors.New("--sandbox is for a script, not for what is typed"))
+	}
 	if interactive && o.timeout > 0 && script == "" && len(o.chunks) == 0 {
 		return p.usage(errors.New("--timeout is for a script, and there is none"))
 	}
 
+	stdout, stderr := p.stdout, p.stderr // of scripts
+	if o.sandbox.on {
+		stdout, stderr = plainTerminal(stdout), plainTerminal(stderr)
+		p.stderr = &cut{stderr, mostMessages}
+	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	unwatch := sync.OnceFunc(watchSignals(ctx, cancel, p.stderr))
@@ -110,9 +121,9 @@ func (p *program) execute(o *options, embedded *source) int {
 	open := func() (*luabind.Interp, error) {
 		m, err := luabind.Open(ctx, luabind.Options{
 			Session: o.session, Script: script, Args: o.args, Samples: scripts.Data(), Interactive: interactive, Embedded: embedded != nil,
-			Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr, StdinTerminal: isTerminal(p.stdin), StdoutTerminal: isTerminal(p.stdout), Columns: p.columns(),
-			Inherited: p.inherited,
-			Exit:      func(code int) { os.Exit(p.finish(ctx, in, o, nil, code)) },
+			Stdin: p.stdin, Stdout: stdout, Stderr: stderr, StdinTerminal: isTerminal(p.stdin), StdoutTerminal: isTerminal(p.stdout), Columns: p.columns(),
+			Inherited: p.inherited, Sandbox: p.confine(o, func(cause error, status int) { p.interrupt(cancel, cause, status) }),
+			Exit: func(code int) { os.Exit(p.finish(ctx, in, o, nil, code)) },
 		})
 		if err == nil {
 			in = m
@@ -129,6 +140,9 @@ func (p *program) execute(o *options, embedded *source) int {
 	}
 	if notice := in.Session().Info().Notice; notice != "" {
 		fmt.Fprintf(p.stderr, "npulua: %s\n", notice)
+	}
+	if o.sandbox.simulated {
+		fmt.Fprintf(p.stderr, "npulua: --sandbox uses the simulator unless --backend says else: %s\n", in.Session().Info().Detail)
 	}
 	if interactive && ctx.Err() == nil {
 		unwatch() // signals are for the loop now
@@ -153,6 +167,10 @@ func (p *program) execute(o *options, embedded *source) int {
 // cannotOpen reports why there is no session: an option that cannot be meant, or the backend.
 func (p *program) cannotOpen(err error) int {
 	var e *npu.Error
+	var dir *luabind.SandboxDirError
+	if errors.As(err, &dir) {
+		return p.usage(fmt.Errorf("--sandbox: %s: %w", dir.Dir, dir.Err))
+	}
 	if !errors.As(err, &e) {
 		fmt.Fprintf(p.stderr, "npulua: %v\n", err)
 		return exitError

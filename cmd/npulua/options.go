@@ -26,6 +26,7 @@ type options struct {
 	help    bool
 
 	interactive bool
+	sandbox     sandboxOptions
 }
 
 // chunk is code to run, or a module to load, before the script.
@@ -108,6 +109,7 @@ func newFlags(o *options) *pflag.FlagSet {
 	fs.BoolVar(&o.leaks, "leaks", false, "list at the end the handles that were never closed")
 	fs.Var(textFlag{&o.report, "DIR"}, "report", "write what ran, metrics and a picture of the streams into files in DIR at the end")
 	fs.Var(secondsFlag{&o.timeout}, "timeout", "end the script after SECONDS, with exit status 124; chunks that are typed have no such end")
+	addSandboxFlags(fs, &o.sandbox)
 	return fs
 }
 
@@ -165,6 +167,9 @@ func parseOptions(args []string) (*options, error) {
 			return nil, fmt.Errorf("--%s goes with the simulator, not with --backend=%s", name, o.session.Backend)
 		}
 	}
+	if err := o.finishSandbox(fs); err != nil {
+		return nil, err
+	}
 	if os.Getenv("ASCEND_LAUNCH_BLOCKING") == "1" {
 		o.session.Blocking = true
 	}
@@ -194,7 +199,8 @@ func helpText() string {
 	}
 	b.WriteString("\nWithout a script a terminal gives an interactive session; else the program is read from standard input,\nas - does by name.\n\nOptions:\n")
 	const choice = "[=true|false]" // nobody writes it
-	b.WriteString(strings.ReplaceAll(newFlags(new(options)).FlagUsagesWrapped(100), choice, strings.Repeat(" ", len(choice))))
-	b.WriteString("\nExit status: 0 success, 1 error, 2 usage, 70 defect of npulua, 124 timeout, 129 hangup,\n130 interrupted, 141 nobody reads standard output, 143 terminated, or what os.exit says.\n")
+	flags := strings.ReplaceAll(newFlags(new(options)).FlagUsagesWrapped(100), choice, strings.Repeat(" ", len(choice)))
+	b.WriteString(strings.Replace(flags, " DIR[="+noDir+"]", "[=DIR]  ", 1))
+	b.WriteString("\nExit status: 0 success, 1 error, 2 usage, 70 defect of npulua, 124 timeout,\n125 a limit of the sandbox, 129 hangup, 130 interrupted, 141 nobody reads standard output, 143 terminated,\nor what os.exit says.\n")
 	return b.String()
 }

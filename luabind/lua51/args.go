@@ -84,6 +84,9 @@ func typeName(L *lua.LState, n int) string {
 func interrupted(L *lua.LState) {
 	if ctx := L.Context(); ctx != nil {
 		if err := ctx.Err(); err != nil {
+			if v, ok := ctx.(*vmContext); ok && v.meter.limits != nil {
+				v.stop() // no pcall goes on
+			}
 			raise(L, "%s", err.Error())
 		}
 	}

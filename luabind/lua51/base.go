@@ -69,6 +69,9 @@ var collectModes = map[string]lua.LValue{
 	"stop":       lua.LNumber(0),
 }
 
+// collectSteps is what a collection counts as under limits.
+const collectSteps = 100_000
+
 // baseCollectgarbage collects on "collect" and "step", and counts the memory of the whole process;
 // there is no collector of a script's own to be set.
 func baseCollectgarbage(L *lua.LState) int {
@@ -80,6 +83,7 @@ func baseCollectgarbage(L *lua.LState) int {
 	optInt(L, 2, 0)
 	switch mode {
 	case "collect", "step":
+		charge(L, collectSteps)
 		runtime.GC()
 	case "count":
 		var m runtime.MemStats

@@ -54,6 +54,7 @@ func joinText(L *lua.LState, operand func(i int) lua.LValue, first, last int, ta
 	b, ok2 := tail.(lua.LString)
 	if first == last && ok && ok2 {
 		checkConcat(L, len(a)+len(b))
+		room(L, len(a)+len(b))
 		return string(a + b)
 	}
 	size := textRoom(tail)
@@ -61,6 +62,7 @@ func joinText(L *lua.LState, operand func(i int) lua.LValue, first, last int, ta
 		size += textRoom(operand(i))
 		checkConcat(L, size)
 	}
+	room(L, size)
 	var out strings.Builder
 	out.Grow(size)
 	for i := first; i <= last; i++ {

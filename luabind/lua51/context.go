@@ -43,6 +43,9 @@ func (v *vmContext) stop() {
 func (v *vmContext) Done() <-chan struct{} {
 	if v.meter.left--; v.meter.left < 0 {
 		v.meter.used()
+		if v.meter.limits != nil && v.Context.Err() != nil {
+			v.stop() // at once, where a limit was exceeded
+		}
 	}
 	ch := v.done.Load()
 	if ch == nil && v.parent != nil {

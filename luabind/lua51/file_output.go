@@ -43,6 +43,8 @@ type Output struct {
 	err     error
 	before  *Output
 	broken  func(error)
+
+	ask func(n int) error // before n bytes are written; nil: nobody is asked
 }
 
 // writing is a block on its way to the system; err may be read once done is closed.
@@ -77,6 +79,10 @@ func (o *Output) FlushFirst(other *Output) {
 	o.before = other
 }
 
+// AskFirst sets the function that is asked before n bytes are written, whose error they fail with. It must be called
+// before anything is written.
+func (o *Output) AskFirst(ask func(n int) error) { o.ask = ask }
+
 // Err is the first error of a write to the destination.
 func (o *Output) Err() error {
 	o.mu.Lock()
@@ -102,6 +108,11 @@ func (o *Output) Flush(ctx context.Context) error {
 
 // WriteContext is for what scripts write: it returns early when ctx ends.
 func (o *Output) WriteContext(ctx context.Context, s string) error {
+	if o.ask != nil {
+		if err := o.ask(len(s)); err != nil {
+			return err
+		}
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if first := o.before; first != nil {

@@ -24,6 +24,7 @@ type conversion struct {
 
 func stringFormat(L *lua.LState) int {
 	format := checkString(L, 1)
+	room(L, len(format))
 	var out strings.Builder
 	arg := 1
 	for i := 0; i < len(format); {
@@ -110,10 +111,12 @@ func (c conversion) apply(L *lua.LState, arg, before int) string {
 	case 'q':
 		s := checkString(L, arg)
 		checkResult(L, before+len(s)+2)
+		room(L, 4*len(s))
 		return quote(s)
 	case 's':
 		s := checkString(L, arg)
 		checkResult(L, before+len(s))
+		room(L, 2*len(s))
 		return c.text(s)
 	}
 	raise(L, "invalid option '%%%s' to 'format'", cString(string([]byte{c.letter})))

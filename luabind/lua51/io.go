@@ -25,6 +25,8 @@ type Streams struct {
 	// Inherited are what children get beside the standard streams; nil: whatever is open and not marked
 	// close-on-exec.
 	Inherited Descriptors
+	// System is what io and os use of the operating system; nil: all of it.
+	System System
 
 	blocked atomic.Pointer[string] // see Blocked
 }
@@ -106,11 +108,23 @@ func OpenIO(L *lua.LState, s *Streams) *IO {
 	mod := L.RegisterModule(lua.IoLibName, nil).(*lua.LTable)
 	x.setRows(L, mod, ioRows)
 	x.input = x.userdata(L, x.stdin())
-	x.output = x.userdata(L, standardOutput(s.Stdout))
+	x.output = x.userdata(L, x.standardOutput(s.Stdout))
 	mod.RawSetString("stdin", x.input)
 	mod.RawSetString("stdout", x.output)
-	mod.RawSetString("stderr", x.userdata(L, standardOutput(s.Stderr)))
+	mod.RawSetString("stderr", x.userdata(L, x.standardOutput(s.Stderr)))
 	return x
+}
+
+// Protect hides the metatable of files from scripts, with which they could change what methods mean.
+func (x *IO) Protect() {
+	methods := x.main.NewTable()
+	x.meta.ForEach(func(k, v lua.LValue) {
+		if name, ok := k.(lua.LString); ok && !strings.HasPrefix(string(name), "__") {
+			methods.RawSet(k, v)
+		}
+	})
+	x.meta.RawSetString("__index", methods)
+	x.meta.RawSetString("__metatable", lua.LString(fileType))
 }
 
 func (x *IO) setRows(L *lua.LState, t *lua.LTable, rows map[string]func(*IO, *lua.LState) int) {
@@ -124,7 +138,7 @@ func (x *IO) stdin() *file {
 	if in, ok := x.streams.Stdin.(*os.File); ok && !f.in.src.prompt {
 		f.in.src.shared = in
 	}
-	if disk, ok := x.streams.Stdin.(*os.File); ok {
+	if disk, ok := x.streams.Stdin.(*os.File); ok && x.streams.system().Whole() {
 		f.seek = disk
 	}
 	if x.streams.StdinTerminal {
@@ -133,9 +147,9 @@ func (x *IO) stdin() *file {
 	return f
 }
 
-func standardOutput(o *Output) *file {
+func (x *IO) standardOutput(o *Output) *file {
 	f := &file{out: o, std: true}
-	if disk, ok := o.dst.(*os.File); ok {
+	if disk, ok := o.dst.(*os.File); ok && x.streams.system().Whole() {
 		f.seek = disk
 	}
 	return f

@@ -51,11 +51,11 @@ func (x *IO) fopen(L *lua.LState, name, mode string) (*lua.LUserData, error) {
 		err  error
 	}
 	open := func() opened {
-		disk, err := os.OpenFile(name, flags, 0o666)
+		disk, err := x.streams.system().OpenFile(name, flags, 0o666)
 		return opened{disk, err}
 	}
 	var got opened
-	if info, err := os.Stat(name); err != nil || info.Mode().IsRegular() {
+	if info, err := x.streams.system().Stat(name); err != nil || info.Mode().IsRegular() {
 		got = open()
 	} else if got, err = await(contextOf(L), open, func(o opened) {
 		if o.err == nil {
@@ -70,16 +70,17 @@ func (x *IO) fopen(L *lua.LState, name, mode string) (*lua.LUserData, error) {
 	if flags&(os.O_APPEND|os.O_RDWR) == os.O_APPEND {
 		got.disk.Seek(0, 2) // a pipe has no end, and needs none
 	}
-	return x.adopt(L, diskFile(got.disk, flags)), nil
+	return x.adopt(L, x.diskFile(got.disk, flags)), nil
 }
 
-func diskFile(disk *os.File, flags int) *file {
+func (x *IO) diskFile(disk *os.File, flags int) *file {
 	f := &file{seek: disk, end: disk}
 	if flags&os.O_WRONLY == 0 {
 		f.in = newInput(disk)
 	}
 	if flags&(os.O_WRONLY|os.O_RDWR) != 0 {
 		f.out = NewOutput(disk, BlockBuffered)
+		f.out.ask = x.streams.system().Write
 	}
 	return f
 }
@@ -107,12 +108,12 @@ func (x *IO) openOrRaise(L *lua.LState, mode string) *lua.LUserData {
 }
 
 func (x *IO) tmpFile(L *lua.LState) int {
-	disk, err := os.CreateTemp("", "lua_*")
+	disk, name, err := x.streams.tempFile()
 	if err != nil {
 		return pushResult(L, err, "")
 	}
-	os.Remove(disk.Name())
-	L.Push(x.adopt(L, diskFile(disk, os.O_RDWR)))
+	x.streams.system().Remove(name)
+	L.Push(x.adopt(L, x.diskFile(disk, os.O_RDWR)))
 	return 1
 }
 
@@ -137,6 +138,9 @@ func (x *IO) popen(L *lua.LState) int {
 	read, ok := popenMode(cString(optString(L, 2, "r")))
 	if !ok {
 		return pushResult(L, syscall.EINVAL, command)
+	}
+	if err := x.streams.system().Run(); err != nil {
+		return pushResult(L, err, command)
 	}
 	f, err := x.startPipe(L, command, read)
 	if err != nil {

@@ -27,7 +27,7 @@ func read(L *lua.LState, f *file, first int) int {
 			return pushResult(L, err, "")
 		}
 		var v lua.LValue
-		v, err = format(in.Reader)
+		v, err = format(L, in.Reader)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return pushResult(L, err, "")
 		}
@@ -41,13 +41,13 @@ func read(L *lua.LState, f *file, first int) int {
 }
 
 // formatOf is the reader for the format in argument n. Readers give nil if nothing is there.
-func formatOf(L *lua.LState, n int) func(*bufio.Reader) (lua.LValue, error) {
+func formatOf(L *lua.LState, n int) func(*lua.LState, *bufio.Reader) (lua.LValue, error) {
 	if count, ok := L.Get(n).(lua.LNumber); ok {
 		size := int64(math.MaxInt64) // a negative count is a huge one
 		if count >= 0 && count < 1<<62 {
 			size = int64(count)
 		}
-		return func(r *bufio.Reader) (lua.LValue, error) { return readCount(r, size) }
+		return func(L *lua.LState, r *bufio.Reader) (lua.LValue, error) { return readCount(L, r, size) }
 	}
 	s, _ := L.Get(n).(lua.LString)
 	if s == "" || s[0] != '*' {
@@ -56,7 +56,7 @@ func formatOf(L *lua.LState, n int) func(*bufio.Reader) (lua.LValue, error) {
 	switch {
 	case len(s) == 1:
 	case s[1] == 'n':
-		return readNumber
+		return func(_ *lua.LState, r *bufio.Reader) (lua.LValue, error) { return readNumber(r) }
 	case s[1] == 'l':
 		return readLine
 	case s[1] == 'a':
@@ -67,7 +67,7 @@ func formatOf(L *lua.LState, n int) func(*bufio.Reader) (lua.LValue, error) {
 }
 
 // readLine leaves out only the newline; the line may hold any other byte, also NUL.
-func readLine(r *bufio.Reader) (lua.LValue, error) {
+func readLine(L *lua.LState, r *bufio.Reader) (lua.LValue, error) {
 	var line []byte
 	for {
 		part, err := r.ReadSlice('\n')
@@ -77,6 +77,9 @@ func readLine(r *bufio.Reader) (lua.LValue, error) {
 				return lua.LString(part), nil
 			}
 			return lua.LString(append(line, part...)), nil
+		}
+		if len(line)+len(part) > cap(line) {
+			room(L, 2*len(line))
 		}
 		line = append(line, part...)
 		if errors.Is(err, bufio.ErrBufferFull) {
@@ -89,19 +92,19 @@ func readLine(r *bufio.Reader) (lua.LValue, error) {
 	}
 }
 
-func readAll(r *bufio.Reader) (lua.LValue, error) {
-	data, err := take(r, math.MaxInt64)
+func readAll(L *lua.LState, r *bufio.Reader) (lua.LValue, error) {
+	data, err := take(L, r, math.MaxInt64)
 	return lua.LString(data), err
 }
 
-func readCount(r *bufio.Reader, size int64) (lua.LValue, error) {
+func readCount(L *lua.LState, r *bufio.Reader, size int64) (lua.LValue, error) {
 	if size == 0 {
 		if _, err := r.Peek(1); err != nil {
 			return lua.LNil, err
 		}
 		return lua.LString(""), nil
 	}
-	data, err := take(r, size)
+	data, err := take(L, r, size)
 	if len(data) == 0 {
 		return lua.LNil, err
 	}
@@ -109,13 +112,16 @@ func readCount(r *bufio.Reader, size int64) (lua.LValue, error) {
 }
 
 // take reads up to size bytes; it needs no more memory than there is data.
-func take(r *bufio.Reader, size int64) ([]byte, error) {
+func take(L *lua.LState, r *bufio.Reader, size int64) ([]byte, error) {
 	var data []byte
 	for size > 0 {
 		if _, err := r.Peek(1); err != nil {
 			return data, err
 		}
 		part, _ := r.Peek(int(min(size, int64(r.Buffered()))))
+		if len(data)+len(part) > cap(data) {
+			room(L, 2*len(data))
+		}
 		data = append(data, part...)
 		size -= int64(len(part))
 		r.Discard(len(part))
@@ -167,5 +173,5 @@ func nextLine(L *lua.LState, f *file) (lua.LValue, error) {
 	if err != nil {
 		return lua.LNil, err
 	}
-	return readLine(in.Reader)
+	return readLine(L, in.Reader)
 }

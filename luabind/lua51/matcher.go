@@ -59,7 +59,7 @@ func (m *matcher) char(p int) byte {
 func (m *matcher) step() {
 	if m.steps++; m.steps >= matchSteps {
 		m.steps = 0
-		interrupted(m.L)
+		charge(m.L, matchSteps)
 	}
 }
 

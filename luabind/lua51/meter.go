@@ -16,20 +16,30 @@ type meter struct {
 	left   int
 	global *lua.Global
 	slice  func()
+	limits Limits // nil: none
 }
 
 // used is called for each instruction once the slice is used up: before one that begins another round of
 // a loop, or a call, the turn can end. So a statement without calls is never divided.
 func (m *meter) used() {
 	if m.slice == nil {
-		m.left = Slice
+		m.count()
 		return
 	}
 	if m.left > -overrun && !m.between() {
 		return
 	}
-	m.left = Slice
+	m.count()
 	m.slice()
+}
+
+// count begins another slice, and tells the limits what the last one was.
+func (m *meter) count() {
+	ran := Slice - m.left
+	m.left = Slice
+	if m.limits != nil {
+		m.limits.Ran(ran)
+	}
 }
 
 // between reports whether the instruction that comes now is a jump or a call.

@@ -1,11 +1,8 @@
 package lua51
 
 import (
-	"math/rand/v2"
-	"os"
-	"path/filepath"
+	"errors"
 	"slices"
-	"syscall"
 
 	lua "github.com/yuin/gopher-lua"
 )
@@ -14,18 +11,15 @@ var osRows = map[string]lua.LGFunction{
 	"clock":     osClock,
 	"date":      osDate,
 	"difftime":  osDifftime,
-	"getenv":    osGetenv,
-	"remove":    osRemove,
-	"rename":    osRename,
 	"setlocale": osSetlocale,
 	"time":      osTime,
-	"tmpname":   osTmpname,
 }
 
 // OpenOS replaces the functions of os in L, but for exit, which is the host's, and takes away what
 // only gopher-lua has. Children of os.execute get the streams beneath s.
 func OpenOS(L *lua.LState, s *Streams) {
 	t := setRows(L, lua.OsLibName, osRows)
+	setRows(L, lua.OsLibName, map[string]lua.LGFunction{"getenv": s.getenv, "remove": s.remove, "rename": s.rename, "tmpname": s.tmpname})
 	t.RawSetString("execute", L.NewFunction(s.execute))
 	t.RawSetString("setenv", lua.LNil)
 }
@@ -33,10 +27,18 @@ func OpenOS(L *lua.LState, s *Streams) {
 // execute returns the status as wait(2) gives it: 256 times the exit code, or the signal.
 func (s *Streams) execute(L *lua.LState) int {
 	if L.Get(1) == lua.LNil {
-		L.Push(lua.LNumber(hasShell()))
+		shell := hasShell()
+		if s.system().Run() != nil {
+			shell = 0
+		}
+		L.Push(lua.LNumber(shell))
 		return 1
 	}
 	command := cString(checkString(L, 1))
+	if err := s.system().Run(); err != nil {
+		text, _ := errnoText(err)
+		raise(L, "%s", text)
+	}
 	ctx := contextOf(L)
 	raiseInterruption(L, s.Stdout.Flush(ctx))
 	p, err := s.startProcess(s.command(command), s.StdinTerminal)
@@ -55,8 +57,8 @@ func osClock(L *lua.LState) int {
 	return 1
 }
 
-func osGetenv(L *lua.LState) int {
-	value, ok := os.LookupEnv(cString(checkString(L, 1)))
+func (s *Streams) getenv(L *lua.LState) int {
+	value, ok := s.system().Getenv(cString(checkString(L, 1)))
 	if !ok {
 		L.Push(lua.LNil)
 		return 1
@@ -65,14 +67,14 @@ func osGetenv(L *lua.LState) int {
 	return 1
 }
 
-func osRemove(L *lua.LState) int {
+func (s *Streams) remove(L *lua.LState) int {
 	name := cString(checkString(L, 1))
-	return pushResult(L, os.Remove(name), name)
+	return pushResult(L, s.system().Remove(name), name)
 }
 
-func osRename(L *lua.LState) int {
+func (s *Streams) rename(L *lua.LState) int {
 	from, to := cString(checkString(L, 1)), cString(checkString(L, 2))
-	return pushResult(L, syscall.Rename(from, to), from)
+	return pushResult(L, s.system().Rename(from, to), from)
 }
 
 var localeCategories = []string{"all", "collate", "ctype", "monetary", "numeric", "time"}
@@ -89,24 +91,23 @@ func osSetlocale(L *lua.LState) int {
 	return 1
 }
 
-// osTmpname makes the file whose name it returns, so that the name stays free.
-func osTmpname(L *lua.LState) int {
-	const letters, tries = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789", 100
-	for range tries {
-		name := filepath.Join(os.TempDir(), "lua_")
-		for range 6 {
-			name += string(letters[rand.IntN(len(letters))])
-		}
-		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-		if err == nil {
-			f.Close()
-			L.Push(lua.LString(name))
-			return 1
-		}
-		if _, number := errnoText(err); number != int(syscall.EEXIST) {
-			break
-		}
+// tmpname makes the file whose name it returns, so that the name stays free.
+func (s *Streams) tmpname(L *lua.LState) int {
+	f, name, err := s.tempFile()
+	if err != nil {
+		raise(L, "unable to generate a unique filename%s", refusalText(err))
 	}
-	raise(L, "unable to generate a unique filename")
-	return 0
+	f.Close()
+	L.Push(lua.LString(name))
+	return 1
+}
+
+// refusalText is ": " and the text of an error that has a PlainText, else "".
+func refusalText(err error) string {
+	var plain plainError
+	if errors.As(err, &plain) {
+		text, _ := plain.PlainText()
+		return ": " + text
+	}
+	return ""
 }

@@ -34,12 +34,16 @@ func raiseInterruption(L *lua.LState, err error) {
 	}
 }
 
+// plainError is an error that says in its own words what is told of it.
+type plainError interface {
+	error
+	PlainText() (string, syscall.Errno)
+}
+
 // errnoText is strerror's text and the number of the system's error in err. Go writes the same texts
 // without the capital. One that has a PlainText is known by that.
 func errnoText(err error) (string, int) {
-	var plain interface {
-		PlainText() (string, syscall.Errno)
-	}
+	var plain plainError
 	if errors.As(err, &plain) {
 		text, no := plain.PlainText()
 		return text, int(no)

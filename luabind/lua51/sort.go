@@ -26,7 +26,7 @@ type sorter struct {
 
 func (s *sorter) less(a, b lua.LValue) bool {
 	if s.steps++; s.steps%loopSteps == 0 {
-		interrupted(s.L)
+		charge(s.L, loopSteps)
 	}
 	if s.before != nil {
 		return lua.LVAsBool(call(s.L, s.before, a, b))

@@ -91,7 +91,9 @@ func stringUpper(L *lua.LState) int { return mapBytes(L, isLower) }
 
 // mapBytes changes the case of the letters of one case.
 func mapBytes(L *lua.LState, change func(byte) bool) int {
-	out := []byte(checkString(L, 1))
+	s := checkString(L, 1)
+	room(L, 2*len(s))
+	out := []byte(s)
 	for i, c := range out {
 		if change(c) {
 			out[i] = c ^ 0x20
@@ -111,12 +113,14 @@ func stringRep(L *lua.LState) int {
 		n = 0
 	}
 	interrupted(L)
+	room(L, n*len(s))
 	L.Push(lua.LString(strings.Repeat(s, n)))
 	return 1
 }
 
 func stringReverse(L *lua.LState) int {
 	s := checkString(L, 1)
+	room(L, 2*len(s))
 	out := make([]byte, len(s))
 	for i := range out {
 		out[i] = s[len(s)-1-i]

@@ -24,6 +24,9 @@ func OpenTable(L *lua.LState) { setRows(L, lua.TabLibName, tableRows) }
 // loopSteps is how many steps a loop goes between two looks at the context.
 const loopSteps = 10_000
 
+// loopMoves is how many items an insertion or removal moves in the time of an instruction, about.
+const loopMoves = 8
+
 func tableConcat(L *lua.LState) int {
 	sep := optString(L, 2, "")
 	t := checkTable(L, 1)
@@ -41,9 +44,10 @@ func tableConcat(L *lua.LState) int {
 		}
 		checkResult(L, size)
 		if k%loopSteps == 0 {
-			interrupted(L)
+			charge(L, loopSteps)
 		}
 	}
+	room(L, size)
 	var out strings.Builder
 	out.Grow(size)
 	for k := i; k <= last; k++ {
@@ -93,13 +97,14 @@ func tableInsert(L *lua.LState) int {
 	case 3:
 		pos, v := checkInt(L, 2), L.Get(3)
 		if pos >= 1 && pos <= n && n < maxArray-1 {
+			charge(L, (n-pos)/loopMoves)
 			t.Insert(pos, v)
 			return 0
 		}
 		for i := n + 1; i > pos; i-- {
 			SetItem(t, i, Item(t, i-1))
 			if i%loopSteps == 0 {
-				interrupted(L)
+				charge(L, loopSteps)
 			}
 		}
 		SetItem(t, pos, v)
@@ -129,13 +134,14 @@ func tableRemove(L *lua.LState) int {
 	}
 	L.Push(Item(t, pos))
 	if n < maxArray-1 {
+		charge(L, (n-pos)/loopMoves)
 		t.Remove(pos)
 		return 1
 	}
 	for ; pos < n; pos++ {
 		SetItem(t, pos, Item(t, pos+1))
 		if pos%loopSteps == 0 {
-			interrupted(L)
+			charge(L, loopSteps)
 		}
 	}
 	SetItem(t, n, lua.LNil)

@@ -20,7 +20,9 @@ func (b *textBuffer) room(n int) {
 		return
 	}
 	checkResult(b.L, size)
-	grown := make([]byte, len(b.buf), max(size, min(2*cap(b.buf), maxResult), 64))
+	more := max(size, min(2*cap(b.buf), maxResult), 64)
+	room(b.L, more)
+	grown := make([]byte, len(b.buf), more)
 	copy(grown, b.buf)
 	b.buf = grown
 }

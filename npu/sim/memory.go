@@ -28,15 +28,20 @@ type block struct {
 	data    []byte
 	laid    []uint64 // a bit a chunk: holds poison or data; nil: all do
 	mapped  bool
+	host    driver.HostMemory // that a mapped one was taken of
 	freed   bool
 }
 
 // newBlock reserves size bytes. Device memory is poisoned when touched; host memory is zero.
-func newBlock(size int64, dev *device) (*block, error) {
-	b := &block{size: size, dev: dev}
+func newBlock(size int64, dev *device, host driver.HostMemory) (*block, error) {
+	b := &block{size: size, dev: dev, host: host}
 	if size >= mapAbove {
+		if err := host.Take(size); err != nil {
+			return nil, err
+		}
 		data, err := mapMemory(size)
 		if err != nil {
+			host.Give(size)
 			return nil, err
 		}
 		b.data, b.mapped = data, true
@@ -57,6 +62,7 @@ func newBlock(size int64, dev *device) (*block, error) {
 func (b *block) release() {
 	if b.mapped {
 		unmapMemory(b.data)
+		b.host.Give(b.size)
 	}
 	b.data = nil
 	b.freed = true
@@ -188,7 +194,7 @@ func (d *Driver) Malloc(size int64, policy driver.MemPolicy) (driver.Ptr, error)
 		}
 		charged = min(small, dev.profile.MemoryBytes-dev.used)
 	}
-	b, err := newBlock(size, dev)
+	b, err := newBlock(size, dev, d.memory)
 	if err != nil {
 		return 0, driver.Errorf(driver.CodeMemoryAllocation, call, "the host cannot reserve %d B for the simulated device: %v", size, err)
 	}
@@ -253,7 +259,7 @@ func (d *Driver) MallocHost(size int64) (driver.Ptr, error) {
 	if size > maxPinned {
 		return 0, driver.Errorf(driver.CodeMemoryAllocation, call, "requested %d B, at most %d B", size, int64(maxPinned))
 	}
-	b, err := newBlock(size, nil)
+	b, err := newBlock(size, nil, d.memory)
 	if err != nil {
 		return 0, driver.Errorf(driver.CodeMemoryAllocation, call, "requested %d B: %v", size, err)
 	}

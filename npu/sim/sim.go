@@ -17,8 +17,9 @@ import (
 
 // Config of Open.
 type Config struct {
-	Profile *Profile // the part; nil: 910b
-	Devices int      // number of devices; negative: none
+	Profile *Profile          // the part; nil: 910b
+	Devices int               // number of devices; negative: none
+	Memory  driver.HostMemory // of the simulated devices and of pinned memory; nil: what the host has
 }
 
 // Driver is one simulated process. It implements driver.Driver and the optional interfaces Clock,
@@ -27,6 +28,7 @@ type Config struct {
 type Driver struct {
 	profile *Profile
 	devices []*device
+	memory  driver.HostMemory
 
 	now      time.Duration
 	pending  eventHeap // completions to come
@@ -89,6 +91,7 @@ func Open(cfg Config) (*Driver, error) {
 	}
 	d := &Driver{
 		profile:  p,
+		memory:   driver.Unbounded{},
 		thread:   new(thread),
 		handles:  0x1000,
 		contexts: make(map[driver.Context]*context),
@@ -97,6 +100,9 @@ func Open(cfg Config) (*Driver, error) {
 		kernels:  make(map[driver.Kernel]*loadedKernel),
 		graphs:   make(map[driver.Graph]*graph),
 		models:   make(map[driver.Model]*model),
+	}
+	if cfg.Memory != nil {
+		d.memory = cfg.Memory
 	}
 	for i := 0; i < cfg.Devices; i++ {
 		d.devices = append(d.devices, newDevice(i, p))

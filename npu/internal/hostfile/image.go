@@ -193,6 +193,15 @@ func WriteImage(path string, img Image) error {
 	return writeFile(path, encode)
 }
 
+// EncodeImage writes img to w in the format that the extension ext names.
+func EncodeImage(w io.Writer, ext string, img Image) error {
+	encode, err := imageEncoder(ext, img)
+	if err != nil {
+		return err
+	}
+	return encode(w)
+}
+
 // imageEncoder checks everything that can be wrong with img before a file is touched.
 func imageEncoder(ext string, img Image) (func(io.Writer) error, error) {
 	if err := checkSize(img.Height, img.Width); err != nil {

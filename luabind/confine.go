@@ -1,0 +1,130 @@
+package luabind
+
+import (
+	"io"
+	"os"
+
+	lua "github.com/yuin/gopher-lua"
+
+	"npulua/luabind/lua51"
+	"npulua/npu"
+)
+
+// openSandbox opens the sandbox of opts, where there is one.
+func (in *Interp) openSandbox(opts *Options) error {
+	if opts.Sandbox == nil {
+		return nil
+	}
+	script := opts.Script
+	if script == "-" || opts.Embedded {
+		script = ""
+	}
+	p, err := openPolicy(opts.Sandbox, script, func(err error) {
+		if tell := opts.Sandbox.OnLimit; tell != nil {
+			tell(err)
+		}
+		in.cancel(err)
+	})
+	if err != nil {
+		return err
+	}
+	in.policy = p
+	opts.Session.Memory = hostMemory{p.ledger}
+	return nil
+}
+
+// closeSandbox is called when no script runs any more.
+func (in *Interp) closeSandbox() {
+	if in.policy != nil {
+		in.policy.close()
+	}
+}
+
+// confine takes from the libraries of Lua what reaches into other functions, or out of the machine.
+func (in *Interp) confine() {
+	L := in.L
+	debug := L.GetGlobal("debug").(*lua.LTable)
+	info := debug.RawGetString("getinfo").(*lua.LFunction).GFunction
+	kept := map[string]lua.LValue{
+		"traceback": debug.RawGetString("traceback"),
+		"getinfo":   L.NewFunction(func(L *lua.LState) int { return debugInfo(L, info) }),
+	}
+	var names []lua.LValue
+	debug.ForEach(func(k, _ lua.LValue) { names = append(names, k) })
+	for _, k := range names {
+		debug.RawSet(k, lua.LNil)
+	}
+	for name, fn := range kept {
+		debug.RawSetString(name, fn)
+	}
+	// What all strings, and all files, have in common is not the script's to change.
+	L.GetMetatable(lua.LString("")).(*lua.LTable).RawSetString("__metatable", lua.LString("string"))
+	in.io.Protect()
+	L.GetGlobal("package").(*lua.LTable).RawSetString("loadlib", L.NewFunction(func(L *lua.LState) int {
+		lua51.Raise(L, "%s", errNoLibraries.text)
+		return 0
+	}))
+}
+
+// debugInfo is debug.getinfo without the function that it is about.
+func debugInfo(L *lua.LState, info lua.LGFunction) int {
+	n := info(L)
+	if t, ok := L.Get(-1).(*lua.LTable); ok && n == 1 {
+		t.RawSetString("func", lua.LNil)
+	}
+	return n
+}
+
+// mayCompile asks for a chunk of n bytes.
+func (in *Interp) mayCompile(n int) error {
+	if in.policy == nil {
+		return nil
+	}
+	in.policy.Ran(n * compileSteps)
+	return checkSource(n)
+}
+
+// compileSteps is how many instructions a byte of a chunk counts as when it is compiled.
+const compileSteps = 5
+
+// readLoaded reads a chunk for loadfile and dofile; "-" is standard input.
+func (in *Interp) readLoaded(path string) (data []byte, name string, err error) {
+	switch {
+	case in.policy == nil:
+		return readFile(path, in.opts.Stdin)
+	case path == "-":
+		return readFile(path, io.LimitReader(in.opts.Stdin, maxSource+1))
+	}
+	f, err := in.policy.OpenFile(path, openNow, 0)
+	if err == nil {
+		defer f.Close()
+		data, err = readChunk(f)
+	}
+	return data, path, cannotOpen(path, err)
+}
+
+// readScript reads a chunk for require and npu.worker.
+func (in *Interp) readScript(path string) (data []byte, name string, err error) {
+	if in.policy == nil {
+		return readFile(path, nil)
+	}
+	data, err = in.policy.readCode(path)
+	return data, path, cannotOpen(path, err)
+}
+
+// isFile reports whether readScript can read a file.
+func (in *Interp) isFile(path string) bool {
+	if in.policy != nil {
+		return in.policy.isCode(path)
+	}
+	info, err := os.Stat(path)
+	return err == nil && !info.IsDir()
+}
+
+// target is the file that a script means to write by path.
+func (in *Interp) target(path string) npu.File {
+	if in.policy != nil {
+		return npu.File{Name: path, FS: in.policy}
+	}
+	return npu.File{Name: path}
+}

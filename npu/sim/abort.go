@@ -28,11 +28,15 @@ func (d *Driver) breakOff(s *stream) {
 	if t == nil {
 		return
 	}
-	if r := t.running; r != nil {
+	switch r := t.running; {
+	case r != nil:
 		for _, lane := range r.lanes {
 			d.breakOff(lane)
 		}
-	} else {
+	case t.hangs:
+		d.dropHung(s)
+		return
+	default:
 		t.fault = nil
 	}
 	d.pending.remove(t)

@@ -1,6 +1,7 @@
 package fault_test
 
 import (
+	"reflect"
 	"testing"
 
 	"npulua/npu/internal/driver"
@@ -44,7 +45,14 @@ func TestConformance(t *testing.T) {
 }
 
 // The optional parts of the simulator are all there: what a session finds by assertion.
-var _ fault.Simulated = (*fault.Injector)(nil)
+func TestForwardsAll(t *testing.T) {
+	below, above := reflect.TypeFor[*sim.Driver](), reflect.TypeFor[*fault.Injector]()
+	for m := range below.Methods() {
+		if _, ok := above.MethodByName(m.Name); !ok {
+			t.Errorf("Simulated lacks %s of the simulator", m.Name)
+		}
+	}
+}
 
 func parse(t testing.TB, spec string) fault.Rule {
 	t.Helper()

@@ -24,6 +24,9 @@ type Simulated interface {
 	driver.Namer
 	driver.Closer
 	driver.Rehearser
+	driver.Aborter
+	driver.Sensors
+	driver.SensorSetter
 }
 
 // Injector is a driver that lets operations of the one below go wrong, by rules. Without rules it hands everything

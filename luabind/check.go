@@ -34,6 +34,8 @@ var checkModule = &module{
 			{"device", "id of a device: a context of its own on it is current in the test", anything},
 			{"group", "what the report calls several tests together", anything},
 		}, checkTest},
+		{"data", doc{"(name, value)", "", "Puts a value into the report for programs, as member `name` of its object `data`: what the script measured, beside its tests. A table becomes JSON as by `json.encode`; a later value of the name replaces the one before.",
+			"what has no JSON, with its place; after `check.finish`", `check.data("rates", {{bytes = 4096, rate = 1.5e9}})`}, nil, checkData},
 		{"finish", doc{"()", "table", "Ends the tests and gives the report now, instead of at the end of the script: `status` (the exit status), `verdict` (`pass`, `warn`, `fail` or `error`), `text` (the verdict in a line), `totals` (tests by result) and `tests`, a list of `name`, `group`, `device`, `result`, `reason`, `seconds`, `attempts`.", "where tests run; a file that cannot be written", `local check = require "check"
 check.test("one", function(t) t:expect(npu.device_count() > 0, "no device") end)
 print(check.finish().verdict)`}, nil, checkFinish},

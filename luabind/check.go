@@ -32,6 +32,7 @@ var checkModule = &module{
 			{"timeout", "seconds for each attempt, those for waiting for what it left included", anything},
 			{"retries", "how often it is run again after `fail` or `error`, from the beginning, 0 to 100; passing then is a pass, and counted as flaky; 0", anything},
 			{"device", "id of a device: a context of its own on it is current in the test", anything},
+			{"open", "false: the report names the device, but the test opens it itself, so that a device that cannot be opened fails it instead of keeping it from running; true", aBoolean},
 			{"group", "what the report calls several tests together", anything},
 		}, checkTest},
 		{"data", doc{"(name, value)", "", "Puts a value into the report for programs, as member `name` of its object `data`: what the script measured, beside its tests. A table becomes JSON as by `json.encode`; a later value of the name replaces the one before.",

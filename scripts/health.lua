@@ -6,10 +6,13 @@ local opt = args.parse{
   name = "health", summary = "check that the devices of this server do their work",
   text = [[
 Level 1 takes seconds: every device answers, its sensors show nothing wrong, memory holds data, copies of every kind bring the right bytes, streams and events keep their order, kernels compute what they should, and launches do not lag.
+
 Level 2 takes longer: copies between host and device and inside the device are measured, compared with the least that such a part does and with the other devices, every pair of devices copies, and a matrix product is checked.
+
 Level 3 tests memory: most of what is free, with several patterns (--memory says how much), and sensors after work.
 
 Exit status: 0 all passed, 3 something failed, 4 something could not run or nothing was checked, 2 wrong options.
+
 With --scenario the checks are rehearsed on the simulator instead: they run in a process of their own for each scenario of faults, which must find what goes wrong there.]],
   options = {
     {"device", "LIST", "devices to check, such as 0,2-3", type = "devices", default = "all"},
@@ -17,7 +20,7 @@ With --scenario the checks are rehearsed on the simulator instead: they run in a
     {"memory", "SIZE", "memory that level 3 tests on each device, or all (of what is free)", type = "string", default = "1G"},
     {"min-copy", "GB/S", "least bandwidth between host and device, instead of what is known of the part", type = "number", min = 0},
     {"max-temperature", "C", "temperature of the chip that is too hot, in degrees Celsius", type = "number", default = 90},
-    {"scenario", "NAME", "rehearse a scenario of faults, or all, on the simulator; may be repeated", many = true},
+    {"scenario", "NAME", "rehearse a scenario of faults, or all, on the simulator", many = true},
     check.options,
   },
 }
@@ -295,13 +298,13 @@ local tests = {
   end},
   {"copies", 1, function(t)
     for seed, n in ipairs{1, 4 * KB, 1 * MB + 3} do
-      round_trip(t, n, seed, ("%d bytes, pinned"):format(n), true, function(s, x, y, source, result)
+      round_trip(t, n, seed, measure.text(n, "B") .. ", pinned", true, function(s, x, y, source, result)
         s:copy(x, source)
         s:copy(y, x)
         s:copy(result, y)
       end)
     end
-    round_trip(t, 1 * MB, 9, "pageable", false, function(s, x, y, source, result)
+    round_trip(t, 1 * MB, 9, "1 MiB, pageable", false, function(s, x, y, source, result)
       npu.copy(x, source)
       s:copy(y, x)
       s:synchronize(patience)
@@ -336,6 +339,9 @@ local function run(name, level, id, fn, ...)
   failed[id] = failed[id] or result == "fail" or result == "error"
 end
 
+if #opt.device == 0 then
+  check.test("answers", function(t) t:error("there is no device: the %s backend shows none", npu.backend) end)
+end
 for _, id in ipairs(opt.device) do
   if answers(id) then
     working[#working + 1] = id

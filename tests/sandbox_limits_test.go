@@ -81,7 +81,9 @@ var sandboxLimits = []attempt{
 	{name: "memory in a worker", code: `npu.worker(function() local t = {} while true do t[#t + 1] = {} end end):join()`, want: memoryText, status: statusLimit},
 	{name: "memory in a channel", code: `local c = npu.channel(1e7) while true do c:send(("x"):rep(1000) .. c:len()) end`, status: statusError},
 	{name: "memory in a channel of values", code: `local c, i = npu.channel(1e7), 0 while true do i = i + 1 c:send(i .. rep("x", 1000)) end`, want: memoryText, status: statusLimit},
-	{name: "varargs", code: `local function f(...) return f(1, 2, 3, 4, 5, 6, 7, 8, ...) end print(pcall(f))`, want: "false"},
+	{name: "varargs", code: `local function f(...) return f(1, 2, 3, 4, 5, 6, 7, 8, ...) end print(pcall(f))`, want: instructionsText, status: statusLimit},
+	{name: "varargs without end", code: `local t = {} for i = 1, 7900 do t[i] = i end local function f(...) local a = f(unpack(t)) return a end
+		print(pcall(f), pcall(coroutine.wrap(f)), xpcall(f, print))`, want: "stack overflow", flags: []string{"--sandbox", "--sandbox-memory=512M"}},
 	{name: "unpack", code: `print(pcall(unpack, {}, 1, 1e8), pcall(unpack, {}, -2^31, 2^31 - 1))`, want: "too many results"},
 	{name: "string.byte", code: `print(pcall(string.byte, rep("x", 1e6), 1, -1))`, want: "too long"},
 	{name: "host memory", code: `print(select(2, pcall(npu.host, "int8", 2^27, {pinned = false})))`, want: "the sandbox has 48 MiB in all"},

@@ -50,7 +50,7 @@ var (
 	errNoEnvironment = &withheld{"the sandbox has no environment", withoutHint}
 	errNoMachineCode = &withheld{"the sandbox loads no machine code for devices", withoutHint}
 	errNoLibraries   = &withheld{"the sandbox loads no libraries", withoutHint}
-	errNoDevices     = &withheld{"the sandbox opens no devices", withoutHint}
+	errOnlyFiles     = &withheld{"the sandbox opens no devices, pipes or sockets", withoutHint}
 	errOtherNames    = &withheld{"the file has other names (hard links), perhaps outside: the sandbox writes to no such file", "write a new one"}
 )
 

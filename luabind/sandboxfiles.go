@@ -37,9 +37,12 @@ func (p *policy) OpenFile(path string, flag int, perm fs.FileMode) (*os.File, er
 		}
 	}
 	if info, err := p.granted.Stat(name); err == nil && info.Mode()&fs.ModeDevice != 0 {
-		return nil, errNoDevices // opening some does something already
+		return nil, errOnlyFiles // opening some does something already
 	}
-	f, err := p.granted.OpenFile(name, flag&^os.O_TRUNC, perm)
+	f, err := p.granted.OpenFile(name, flag&^os.O_TRUNC|syscall.O_NONBLOCK, perm)
+	if errors.Is(err, syscall.ENXIO) {
+		return nil, errOnlyFiles // nobody reads the pipe
+	}
 	if err != nil {
 		return nil, p.told(err)
 	}
@@ -56,11 +59,12 @@ func mayUse(f *os.File, flag int) error {
 	if err != nil {
 		return err
 	}
-	if info.Mode()&fs.ModeDevice != 0 {
-		return errNoDevices
-	}
-	writes := flag&(os.O_WRONLY|os.O_RDWR) != 0
-	if !writes || !info.Mode().IsRegular() {
+	switch {
+	case info.IsDir():
+		return nil
+	case !info.Mode().IsRegular():
+		return errOnlyFiles
+	case flag&(os.O_WRONLY|os.O_RDWR) == 0:
 		return nil
 	}
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok && stat.Nlink > 1 {

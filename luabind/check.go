@@ -118,7 +118,7 @@ func checkSetup(c *call) error {
 	}
 	for _, path := range []string{next.junit, next.markdown} {
 		if path != "" && path != "-" {
-			if err := probeReport(path); err != nil {
+			if err := probeReport(c.in.disk(), path); err != nil {
 				return c.errorf("%v", err)
 			}
 		}

@@ -2,6 +2,7 @@ package luabind
 
 import (
 	"fmt"
+	"io"
 
 	"github.com/prometheus/client_golang/prometheus"
 	lua "github.com/yuin/gopher-lua"
@@ -248,11 +249,14 @@ func metricsWrite(c *call) error {
 		return err
 	}
 	text, err := c.in.registry().Text()
-	if err == nil {
-		err = metrics.WriteFile(path, text)
-	}
 	if err != nil {
 		return c.errorf("%v", err)
 	}
-	return nil
+	return c.fileError(path, replaceFile(c.in.disk(), path, metricsMode, func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	}))
 }
+
+// metricsMode lets the collector of a node exporter read the file, which is another user.
+const metricsMode = 0o644

@@ -54,7 +54,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if len(o.args) > 0 {
 		for _, c := range commands {
 			if c.name == o.args[0] {
-				if o.sandbox.on && c.name != "run" {
+				if o.sandbox.on && c.name != "run" && c.name != "serve" {
 					return p.usage(fmt.Errorf("--sandbox is for a script, not for %s", c.name))
 				}
 				return c.run(p, o, o.args[1:])

@@ -27,6 +27,7 @@ type options struct {
 
 	interactive bool
 	sandbox     sandboxOptions
+	reportRoot  *os.Root // of report, from the begin of the script on
 }
 
 // chunk is code to run, or a module to load, before the script.

@@ -95,7 +95,7 @@ func serveCommand(p *program, o *options, args []string) int {
 	if dash != 1 {
 		return p.usage(fmt.Errorf("serve: want one script, got %d; arguments of the script come after --", dash))
 	}
-	if o.timeout > 0 || o.interactive || len(o.chunks) > 0 || o.report != "" {
+	if o.timeout > 0 && !o.sandbox.timed || o.interactive || len(o.chunks) > 0 || o.report != "" {
 		return p.usage(errors.New("serve: --timeout comes after the word serve; -i, -e, -l and --report cannot go with it"))
 	}
 	script, err := scriptCommand(given[0])
@@ -131,6 +131,9 @@ func serveCommand(p *program, o *options, args []string) int {
 		Run: func(ctx context.Context, dir string) serve.Output {
 			var list []string
 			list = append(list, global...)
+			if o.sandbox.on { // else it would end after the time of a script that runs once
+				list = append(list, fmt.Sprintf("--timeout=%g", (so.timeout+sandboxEnd).Seconds()))
+			}
 			list = append(list, "--report", dir)
 			list = append(list, script...)
 			return serve.Process(ctx, exe, append(list, rest...))
@@ -142,6 +145,9 @@ func serveCommand(p *program, o *options, args []string) int {
 	}
 	return exitOK
 }
+
+// sandboxEnd is how much later than serve a script in a sandbox ends its own run.
+const sandboxEnd = 10 * time.Second
 
 // scriptCommand is how a script is run: a file, or one that comes with npulua.
 func scriptCommand(name string) ([]string, error) {

@@ -2,8 +2,6 @@ package metrics
 
 import (
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -128,31 +126,5 @@ func TestConcurrentUse(t *testing.T) {
 	wait.Wait()
 	if text, _ := r.Text(); parse(t, text)["n_total"].Metric[0].Counter.GetValue() != 400 {
 		t.Errorf("want 400 counted:\n%s", text)
-	}
-}
-
-func TestWriteFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "npu.prom")
-	for _, text := range []string{"first\n", ""} {
-		if err := WriteFile(path, text); err != nil {
-			t.Fatal(err)
-		}
-		got, _ := os.ReadFile(path)
-		info, _ := os.Stat(path)
-		if string(got) != text || info.Mode().Perm() != 0o644 {
-			t.Errorf("%q with mode %v, want %q", got, info.Mode(), text)
-		}
-	}
-	if err := WriteFile(filepath.Join(path, "x"), ""); err == nil {
-		t.Error("a file below a file was written")
-	}
-	if err := WriteFile(filepath.Dir(path), ""); err == nil {
-		t.Error("a folder was written over")
-	}
-	if list, _ := os.ReadDir(filepath.Dir(path)); len(list) != 1 {
-		t.Errorf("files are left: %v", list)
-	}
-	if list, _ := filepath.Glob(filepath.Join(filepath.Dir(filepath.Dir(path)), ".*")); len(list) != 0 {
-		t.Errorf("files are left: %v", list)
 	}
 }

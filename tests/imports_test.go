@@ -16,7 +16,7 @@ var allowed = map[string][]string{
 	"npulua/repl":                    {"github.com/chzyer/readline", "github.com/mattn/go-runewidth", "golang.org/x/sys/unix", "golang.org/x/term"},
 	"npulua/repl/repltest":           {"github.com/creack/pty", "github.com/mattn/go-runewidth", "golang.org/x/sys/unix", "golang.org/x/term"},
 	"npulua/scripts":                 {},
-	"npulua/luabind":                 {"npulua/luabind/check", "npulua/luabind/lua51", "npulua/npu", "github.com/go-json-experiment/json/jsontext", "github.com/yuin/gopher-lua", "npulua/luabind/cmdline", "npulua/luabind/tabulate", "golang.org/x/term", "npulua/luabind/metrics", "github.com/prometheus/client_golang/prometheus"},
+	"npulua/luabind":                 {"npulua/luabind/check", "npulua/luabind/lua51", "npulua/npu", "github.com/go-json-experiment/json/jsontext", "github.com/yuin/gopher-lua", "npulua/luabind/cmdline", "npulua/luabind/tabulate", "golang.org/x/term", "npulua/luabind/metrics"},
 	"npulua/luabind/check":           {},
 	"npulua/luabind/cmdline":         {"npulua/npu", "github.com/mattn/go-runewidth"},
 	"npulua/luabind/metrics":         {"npulua/npu", "github.com/prometheus/client_golang/prometheus", "github.com/prometheus/client_model/go", "github.com/prometheus/common/expfmt"},

@@ -62,6 +62,8 @@ type run struct {
 	number int
 	start  time.Time
 	cancel context.CancelCauseFunc
+
+	skipped int // runs that were due meanwhile
 }
 
 // Causes of the end of a run's context.
@@ -161,7 +163,9 @@ func (s *Server) begin() {
 	defer s.mu.Unlock()
 	if s.running != nil {
 		s.skipped++
-		s.cfg.Log("a run is due, but run %d has not ended: skipped", s.running.number)
+		if s.running.skipped++; s.running.skipped == 1 { // the end tells of the rest
+			s.cfg.Log("a run is due, but run %d has not ended: skipped", s.running.number)
+		}
 		return
 	}
 	s.runs++
@@ -205,6 +209,9 @@ func (s *Server) make(ctx context.Context, r *run) {
 	defer s.mu.Unlock()
 	if was := s.last(); res.simulatedRun() && (was == nil || !was.simulatedRun()) {
 		s.cfg.Log("run %d was simulated: its results say nothing about real hardware", res.Number)
+	}
+	if r.skipped > 1 {
+		s.cfg.Log("run %d has ended after %.3g s; %d runs were skipped", res.Number, res.Seconds, r.skipped)
 	}
 	s.running = nil
 	s.counts[res.Outcome]++

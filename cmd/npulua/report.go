@@ -66,12 +66,15 @@ func (p *program) endReport(o *options, in *luabind.Interp) bool {
 		}
 	}
 	write(serve.CheckFile, in.ChecksJSON())
+	text, err := in.Metrics().Text()
+	errs = append(errs, err)
+	write(serve.MetricsFile, []byte(text))
 	select {
 	case svg := <-picture:
 		write(serve.TimelineFile, svg)
 	case <-time.After(reportTime): // a call of the runtime, or a host function, that does not end
 	}
-	err := errors.Join(errs...)
+	err = errors.Join(errs...)
 	if err != nil {
 		fmt.Fprintf(p.stderr, "npulua: --report: %v\n", err)
 	}

@@ -180,6 +180,7 @@ func (w *worker) run(ctx context.Context, thread *npu.Thread, build func(*unpack
 		w.state = npu.TaskDone
 	}
 	w.mu.Unlock()
+	m.opts.Display.Leave(m)
 	_ = w.ended.Close(m.thread) // it is open
 	m.io.Finish(m.ctx)
 	m.io.Close()

@@ -225,7 +225,7 @@ func (in *Interp) openStreams() {
 	}
 	in.std = &lua51.Streams{
 		Stdin: o.Stdin, Stdout: lua51.NewOutput(o.Display.Writer(o.Stdout), mode), Stderr: lua51.NewOutput(o.Display.Writer(o.Stderr), lua51.Unbuffered),
-		StdinTerminal: o.StdinTerminal, Interactive: o.Interactive, Inherited: o.Inherited,
+		StdinTerminal: o.StdinTerminal, Interactive: o.Interactive, Inherited: o.Inherited, Lend: o.Display.Lend,
 	}
 	if p := in.policy; p != nil {
 		in.std.System = p

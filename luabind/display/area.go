@@ -62,7 +62,7 @@ func joined(lines []string) string {
 
 // paint shows the bars as they are. It is called with d.writing held. now: a line that has not ended is not waited for.
 func (d *Display) paint(now bool) {
-	if d.open != nil || d.partial && !now && time.Since(d.since) < partialWait {
+	if d.open != nil || d.lent > 0 || d.partial && !now && time.Since(d.since) < partialWait {
 		return
 	}
 	columns, rows := size(d.tty())

@@ -131,11 +131,13 @@ func (b *Bar) times() string {
 	return text
 }
 
-// clock is a time as people read it: 0.25 s, 12 s, 3:05, 1:02:03.
+// clock is a time as people read it: 0.25 s, 2.5 s, 12 s, 3:05, 1:02:03.
 func clock(s float64) string {
 	switch {
-	case s < 10 && s != math.Trunc(s):
+	case s < 1:
 		return strconv.FormatFloat(math.Floor(s*100)/100, 'g', -1, 64) + " s"
+	case s < 10:
+		return strconv.FormatFloat(math.Floor(s*10)/10, 'g', -1, 64) + " s"
 	case s < 60:
 		return fmt.Sprintf("%d s", int(s))
 	case s < 3600:

@@ -27,6 +27,7 @@ type Display struct {
 	area    area
 	open    *Screen // nil: none is shown
 	held    held    // what was printed meanwhile
+	lent    int     // how many programs use the terminal
 	partial bool    // the line above the bars has no end yet
 	since   time.Time
 
@@ -91,18 +92,24 @@ type writer struct {
 	f *os.File
 }
 
+// File is for programs that write to the terminal themselves: see Lend.
+func (w *writer) File() *os.File { return w.f }
+
 func (w *writer) Write(p []byte) (int, error) {
 	d := w.d
 	d.writing.Lock()
 	defer d.writing.Unlock()
-	if d.open != nil {
+	if d.open != nil && d.lent == 0 {
 		d.held.add(w.f, p)
 		return len(p), nil
 	}
 	if len(p) == 0 {
 		return 0, nil
 	}
-	before := d.above()
+	before := ""
+	if d.lent == 0 {
+		before = d.above()
+	}
 	n, err := w.f.Write(append([]byte(before), p...))
 	d.partial, d.since = p[len(p)-1] != '\n', time.Now()
 	if d.area.wanted() {
@@ -203,7 +210,7 @@ func (d *Display) settle(owner any, stopped bool) {
 		_ = s.Close(ctx) // a terminal that takes nothing is not told, as nobody sees it
 	}
 	if painted {
-		_ = d.within(ctx, func() error { d.paint(true); return nil })
+		d.quickly(func() { d.paint(true) })
 	}
 	for _, f := range tell {
 		f()

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keyboard has keys come one by one and without an echo. Ctrl-C and Ctrl-Z stay signals.
+// keyboard has keys come one by one and without an echo. Ctrl-C stays a signal.
 type keyboard struct {
 	f       *os.File
 	found   unix.Termios // mode of the terminal before
@@ -66,6 +66,7 @@ func (k *keyboard) take() error {
 	}
 	mode := k.found
 	mode.Lflag &^= unix.ICANON | unix.ECHO
+	mode.Cc[unix.VSUSP] = noKey // it is a key, since Go cannot give a handled SIGTSTP its default again
 	mode.Cc[unix.VMIN], mode.Cc[unix.VTIME] = 1, 0
 	k.raw.Store(true)
 	return unix.IoctlSetTermios(int(k.f.Fd()), setTermios, &mode)

@@ -3,7 +3,10 @@ package display
 import "unicode/utf8"
 
 // control codes that have a name.
-var controls = map[byte]string{'\r': "enter", '\n': "enter", '\t': "tab", 0x7f: "backspace", '\b': "backspace", 0x04: "ctrl-d", 0x0c: "ctrl-l"}
+var controls = map[byte]string{'\r': "enter", '\n': "enter", '\t': "tab", 0x7f: "backspace", '\b': "backspace", 0x04: "ctrl-d", 0x0c: "ctrl-l", 0x1a: keySuspend}
+
+// keySuspend goes to nobody: it stops the process.
+const keySuspend = "ctrl-z"
 
 // sequences are the codes behind ESC [ or ESC O of keys that have a name.
 var sequences = map[string]string{

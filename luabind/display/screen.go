@@ -62,7 +62,9 @@ func (d *Display) OpenScreen(ctx context.Context, owner any) (*Screen, error) {
 	d.screen = s
 	d.mu.Unlock()
 	s.users.Add(1)
-	go s.watch()
+	ch := make(chan os.Signal, 4)
+	signal.Notify(ch, syscall.SIGWINCH, syscall.SIGCONT, syscall.SIGQUIT)
+	go s.watch(ch)
 	err = d.within(ctx, func() error {
 		if s.closed() {
 			return ErrClosed
@@ -123,6 +125,9 @@ func expandTabs(line string) string {
 
 // paint writes the lines that are not as they are asked for. It is called with d.writing held.
 func (s *Screen) paint() error {
+	if s.d.lent > 0 {
+		return nil
+	}
 	var b strings.Builder
 	if columns, rows := size(s.d.out); columns != s.columns || rows != s.rows {
 		s.columns, s.rows, s.shown = columns, rows, nil
@@ -175,34 +180,39 @@ func (s *Screen) Key(ctx context.Context, timeout time.Duration) (string, error)
 		case <-stop:
 		}
 	}()
-	return s.keys.next(ctx, timeout)
+	for {
+		key, err := s.keys.next(ctx, timeout)
+		if key != keySuspend {
+			return key, err
+		}
+		s.pause() // after that there is a key at once
+	}
 }
 
 // watch acts on signals as long as the screen is open.
-func (s *Screen) watch() {
+func (s *Screen) watch(ch chan os.Signal) {
 	defer s.users.Done()
-	ch := make(chan os.Signal, 4)
-	signal.Notify(ch, syscall.SIGWINCH, syscall.SIGTSTP, syscall.SIGQUIT)
 	defer signal.Stop(ch)
 	for {
 		select {
 		case <-s.done:
 			return
 		case sig := <-ch:
-			switch sig {
-			case syscall.SIGWINCH:
-				s.d.writing.Lock()
-				if s.d.open == s {
-					_ = s.paint() // the next Draw tells
-				}
-				s.d.writing.Unlock()
-				s.keys.resize()
-			case syscall.SIGTSTP:
-				s.pause(ch)
-			case syscall.SIGQUIT:
+			if sig == syscall.SIGQUIT {
 				s.leave()
 				quit()
+				continue
 			}
+			s.d.writing.Lock()
+			if s.d.open == s && s.d.lent == 0 {
+				if sig == syscall.SIGCONT { // a shell may have changed what it likes
+					_ = s.keys.take() // as when the screen was opened
+					s.columns = 0
+				}
+				_ = s.paint() // the next Draw tells
+			}
+			s.d.writing.Unlock()
+			s.keys.resize()
 		}
 	}
 }
@@ -210,31 +220,26 @@ func (s *Screen) watch() {
 // leave shows the terminal as it was before the screen, without closing that.
 func (s *Screen) leave() {
 	s.keys.give()
-	ctx, cancel := context.WithTimeout(context.Background(), restoreTime)
-	defer cancel()
-	_ = s.d.within(ctx, func() error { // nobody sees a terminal that takes nothing
-		if s.d.open != s {
-			return nil
+	s.d.quickly(func() {
+		if s.d.open == s {
+			_, _ = s.d.out.WriteString(leaveCodes) // nobody sees a terminal that takes nothing
 		}
-		_, err := s.d.out.WriteString(leaveCodes)
-		return err
 	})
 }
 
-// pause leaves the screen while the process is stopped.
-func (s *Screen) pause(ch chan os.Signal) {
-	s.leave()
-	suspend(ch)
-	d := s.d
-	d.writing.Lock()
-	defer d.writing.Unlock()
-	if d.open != s || s.closed() {
-		return
-	}
-	_ = s.keys.take() // as before the pause
+// enter shows the screen again after leave. It is called with d.writing held.
+func (s *Screen) enter() {
+	_ = s.keys.take() // as when the screen was opened
 	s.shown = nil
-	_, _ = d.out.WriteString(enterCodes)
+	_, _ = s.d.out.WriteString(enterCodes)
 	_ = s.paint() // the next Draw tells
+}
+
+// pause leaves the terminal while the process is stopped, as Ctrl-Z does.
+func (s *Screen) pause() {
+	back := s.d.Lend()
+	suspend()
+	back()
 	s.keys.resize()
 }
 

@@ -21,17 +21,15 @@ func watchContinue() (continued <-chan os.Signal, stop func()) {
 // stopTime is how long a stop is waited for: without a shell to go back to there is none.
 const stopTime = 200 * time.Millisecond
 
-// suspend stops the process as Ctrl-Z does, and returns when it goes on. ch is told of such signals.
-func suspend(ch chan os.Signal) {
+// suspend stops the process and those that were started with it, as Ctrl-Z does, and returns when it goes on.
+func suspend() {
 	continued, unwatch := watchContinue()
 	defer unwatch()
-	signal.Reset(unix.SIGTSTP)
-	_ = unix.Kill(unix.Getpid(), unix.SIGTSTP) // to oneself it does not fail
+	_ = unix.Kill(0, unix.SIGTSTP) // to one's own group it does not fail
 	select {
 	case <-continued:
 	case <-time.After(stopTime):
 	}
-	signal.Notify(ch, unix.SIGTSTP)
 }
 
 // quit ends the process as Ctrl-\ does.

@@ -84,25 +84,19 @@ func (d *Display) paint(now bool) {
 func (d *Display) compose(columns, rows int) (final, lines []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	titles := 0
-	for _, b := range d.bars {
-		if b.o.Tell == nil {
-			titles = max(titles, width(b.title))
-		}
-	}
-	titles = min(titles, columns/3)
+	l := layOut(d.bars, columns)
 	rest, ahead := d.bars[:0], true
 	for _, b := range d.bars {
 		switch {
 		case b.o.Tell != nil:
 			rest = append(rest, b)
 		case b.over() && ahead:
-			final = append(final, b.line(columns, titles))
+			final = append(final, b.line(l))
 			b.listed = false
 		default:
 			ahead = ahead && b.over()
 			rest = append(rest, b)
-			lines = append(lines, b.line(columns, titles))
+			lines = append(lines, b.line(l))
 		}
 	}
 	clear(d.bars[len(rest):])

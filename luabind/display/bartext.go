@@ -20,30 +20,68 @@ const (
 // fillSteps is how finely a value is told to the library, which counts in whole numbers.
 const fillSteps = 1 << 20
 
+// layout is how bars that are painted one below the other share the columns.
+type layout struct {
+	columns int // of the terminal
+	titles  int
+	fill    int
+}
+
+// layOut finds a layout for bars. It is called with d.mu held.
+func layOut(bars []*Bar, columns int) layout {
+	l := layout{columns: columns, fill: maxBar}
+	for _, b := range bars {
+		if b.o.Tell == nil {
+			l.titles = max(l.titles, width(b.title))
+		}
+	}
+	l.titles = min(l.titles, columns/3)
+	for _, b := range bars {
+		if b.o.Tell == nil {
+			l.fill = min(l.fill, l.room(b)-width(b.behind()))
+		}
+	}
+	l.fill = max(minBar, l.fill)
+	return l
+}
+
+// room is what the bar proper of b may take, without a note.
+func (l layout) room(b *Bar) int {
+	room := l.columns - 1 - 2 - width(b.after())
+	if l.titles > 0 {
+		room -= l.titles + 2
+	}
+	return room
+}
+
 // line is the bar on a terminal, narrower than that.
-func (b *Bar) line(columns, titles int) string {
-	var before string
-	if titles > 0 {
-		before = clip(b.title, titles, true) + "  "
+func (b *Bar) line(l layout) string {
+	text := ""
+	if l.titles > 0 {
+		text = clip(b.title, l.titles, true) + "  "
 	}
-	parts := []string{fmt.Sprintf("%3d %%", b.percent()), b.amount()}
-	if text := b.times(); text != "" {
-		parts = append(parts, text)
+	if l.room(b) >= l.fill {
+		text += b.fill(l.fill) + "  "
 	}
-	if text := b.state(); text != "" {
-		parts = append(parts, text)
+	return clip(text+b.after()+b.behind(), l.columns-1, false)
+}
+
+// after is what stands behind the bar proper, and behind its note.
+func (b *Bar) after() string {
+	text := fmt.Sprintf("%3d %%  %s", b.percent(), b.amount())
+	for _, more := range []string{b.times(), b.state()} {
+		if more != "" {
+			text += "  " + more
+		}
 	}
-	after := strings.Join(parts, "  ")
-	room := columns - 1 - width(before) - width(after) - 2
-	note := ""
-	if b.note != "" {
-		note = "  " + b.note
+	return text
+}
+
+func (b *Bar) behind() string {
+	if b.note == "" {
+		return ""
 	}
-	fill := ""
-	if room >= minBar {
-		fill = b.fill(max(minBar, min(maxBar, room-width(note)))) + "  "
-	}
-	return clip(before+fill+after+note, columns-1, false)
+	return "  " + b.note
 }
 
 // fill is the bar proper.

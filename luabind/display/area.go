@@ -155,7 +155,9 @@ func (d *Display) keepPainting(stop chan struct{}) {
 		}
 		if d.tty() != nil {
 			d.writing.Lock()
-			d.paint(false)
+			if d.area.wanted() {
+				d.paint(false)
+			}
 			d.writing.Unlock()
 		}
 		for _, tell := range d.overdue() {

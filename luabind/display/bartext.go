@@ -13,8 +13,9 @@ import (
 
 // Columns that a bar takes.
 const (
-	minBar = 12
-	maxBar = 40
+	minBar  = 12
+	keepBar = 24 // a note is cut before the bar gets shorter
+	maxBar  = 40
 )
 
 // fillSteps is how finely a value is told to the library, which counts in whole numbers.
@@ -38,7 +39,8 @@ func layOut(bars []*Bar, columns int) layout {
 	l.titles = min(l.titles, columns/3)
 	for _, b := range bars {
 		if b.o.Tell == nil {
-			l.fill = min(l.fill, l.room(b)-width(b.behind()))
+			room := l.room(b)
+			l.fill = min(l.fill, max(room-width(b.behind()), min(room, keepBar)))
 		}
 	}
 	l.fill = max(minBar, l.fill)

@@ -121,11 +121,12 @@ func (d *Display) tick() {
 	go d.keepPainting(stop)
 }
 
-// forget ends the painting where there is nothing to paint any more. It is called with d.mu held.
-func (d *Display) forget() {
+// forget ends the painting where there is nothing to paint any more. all: also where it could not be painted. It is called
+// with d.mu held.
+func (d *Display) forget(all bool) {
 	live := d.bars[:0]
 	for _, b := range d.bars {
-		if b.listed = !d.ended && (b.o.Tell == nil || !b.over()); b.listed {
+		if b.listed = !all && (b.o.Tell == nil || !b.over()); b.listed {
 			live = append(live, b)
 		}
 	}
@@ -165,7 +166,7 @@ func (d *Display) keepPainting(stop chan struct{}) {
 		}
 		d.mu.Lock()
 		if d.ticks == stop {
-			d.forget()
+			d.forget(false)
 		}
 		d.mu.Unlock()
 	}

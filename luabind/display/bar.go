@@ -50,6 +50,7 @@ func (d *Display) NewBar(o BarOptions, most int) (*Bar, string) {
 	if d.count() >= most {
 		return nil, ""
 	}
+	o.Unit = clean(o.Unit, false)
 	b := &Bar{d: d, o: o, start: time.Now(), title: clean(o.Title, false), told: -1}
 	return b, b.change(func() {})
 }

@@ -138,7 +138,7 @@ func (b *Bar) amount() string {
 	case b.o.Timed:
 		return fmt.Sprintf("%s of %s", clock(b.now()), clock(b.o.Total))
 	case b.o.Unit == "bytes":
-		return bytes(b.value) + "/" + bytes(b.o.Total)
+		return sizeText(b.value) + "/" + sizeText(b.o.Total)
 	}
 	text := count(b.value) + "/" + count(b.o.Total)
 	if b.o.Unit != "" {
@@ -171,13 +171,16 @@ func (b *Bar) times() string {
 	return text
 }
 
+// slack is what a sum of times may lack of a whole tenth.
+const slack = 1e-6
+
 // clock is a time as people read it: 0.25 s, 2.5 s, 12 s, 3:05, 1:02:03.
 func clock(s float64) string {
 	switch {
 	case s < 1:
-		return strconv.FormatFloat(math.Floor(s*100)/100, 'g', -1, 64) + " s"
+		return strconv.FormatFloat(math.Floor(s*100+slack)/100, 'g', -1, 64) + " s"
 	case s < 10:
-		return strconv.FormatFloat(math.Floor(s*10)/10, 'g', -1, 64) + " s"
+		return strconv.FormatFloat(math.Floor(s*10+slack)/10, 'g', -1, 64) + " s"
 	case s < 60:
 		return fmt.Sprintf("%d s", int(s))
 	case s < 3600:
@@ -188,8 +191,8 @@ func clock(s float64) string {
 	return fmt.Sprintf("%.3g s", s)
 }
 
-// bytes is a size in binary units.
-func bytes(n float64) string {
+// sizeText is a size in binary units.
+func sizeText(n float64) string {
 	if n >= math.MaxInt64 {
 		return count(n) + " B"
 	}

@@ -216,6 +216,6 @@ func (d *Display) settle(owner any, stopped bool) {
 		f()
 	}
 	d.mu.Lock()
-	d.forget()
+	d.forget(d.ended)
 	d.mu.Unlock()
 }

@@ -14,6 +14,7 @@ var deviceClass = &class[*npu.Device]{
 	methods: []method[*npu.Device]{
 		{"create_context", doc{"()", "context", "Makes an explicit context on the device, with its own default stream, and makes it current for this task.", "107001 for a device that is gone", `local ctx = dev:create_context()`}, nil, deviceCreateContext},
 		{"memory", doc{"()", "{free=, total=}", "Free and total device memory in bytes.", "", `print(dev:memory().free)`}, nil, deviceMemory},
+		{"streams_free", doc{"()", "number", "How many streams can still be made on the device, by this process or others.", "207000 where the library does not tell", `print(dev:streams_free())`}, nil, deviceStreamsFree},
 		{"utilization", doc{"()", "{cores=, copies=, memory=}", "Shares from 0 to 1: AI cores and the busiest copy engine since the last call for the device, device memory in use now.", "", `print(dev:utilization().cores)`}, nil, deviceUtilization},
 		{"sensors", sensorsDoc(), nil, deviceSensors},
 		{"synchronize", doc{"([timeout])", "", "Waits for the work of all streams of the device, in all its contexts. `timeout` in seconds; left out it waits for ever.", "507046 when the timeout is over (the work goes on); a fault of the work, once", `dev:synchronize()`}, nil, synchronize[*npu.Device]},
@@ -100,6 +101,14 @@ func deviceMemory(c *call, d *npu.Device) error {
 	free, total, err := d.Memory(c.t)
 	if err == nil {
 		c.push(c.in.record("free", free, "total", total))
+	}
+	return err
+}
+
+func deviceStreamsFree(c *call, d *npu.Device) error {
+	n, err := d.StreamsFree(c.t)
+	if err == nil {
+		c.push(lua.LNumber(n))
 	}
 	return err
 }

@@ -80,7 +80,7 @@ func (in *Interp) errorObject(e *npu.Error, op, here string) *lua.LTable {
 
 // vendorCalls are the C functions behind our calls, for errors that are found before they are called.
 var vendorCalls = map[string]string{
-	"device": "aclrtSetDevice", "reset": "aclrtResetDeviceForce", "memory": "aclrtGetMemInfo", "utilization": "aclrtGetDeviceUtilizationRate",
+	"device": "aclrtSetDevice", "reset": "aclrtResetDeviceForce", "memory": "aclrtGetMemInfo", "streams_free": "aclrtGetStreamAvailableNum", "utilization": "aclrtGetDeviceUtilizationRate",
 	"can_access_peer": "aclrtDeviceCanAccessPeer", "enable_peer_access": "aclrtDeviceEnablePeerAccess", "disable_peer_access": "aclrtDeviceDisablePeerAccess",
 	"create_context": "aclrtCreateContext", "set_current": "aclrtSetCurrentContext", "use": "aclrtSetCurrentContext",
 	"set_option": "aclrtCtxSetSysParamOpt", "get_option": "aclrtCtxGetSysParamOpt",

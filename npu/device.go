@@ -105,6 +105,22 @@ func (dev *Device) Memory(t *Thread) (free, total int64, err error) {
 	return free, total, err
 }
 
+// StreamsFree is how many streams can still be made on the device, by this process or others. ErrNotSupported where the
+// library does not tell.
+func (dev *Device) StreamsFree(t *Thread) (free int, err error) {
+	if err := dev.check(); err != nil {
+		return 0, err
+	}
+	if err := need(dev.s, dev.s.prober, "tell its streams"); err != nil {
+		return 0, err
+	}
+	err = t.call(dev.deflt.h, func(driver.Driver) (err error) {
+		free, err = dev.s.prober.StreamsFree()
+		return err
+	})
+	return free, err
+}
+
 // Utilization tells how busy the device was since the last call.
 func (dev *Device) Utilization(t *Thread) (Utilization, error) {
 	var u Utilization

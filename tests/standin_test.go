@@ -131,6 +131,32 @@ func TestStandinOperations(t *testing.T) {
 	}
 }
 
+// Sensors are there as well as what the runtime tells.
+func TestStandinWatch(t *testing.T) {
+	env := []string{"LD_LIBRARY_PATH=" + standin.Build(t)}
+	_, out, stderr, err := npulua(t, env, "--backend=acl", "run", "watch", "--count", "2", "--interval", "0.05", "--json")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, stderr)
+	}
+	schema, err := jsonschema.NewCompiler().Compile("../docs/watch.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.Split(bytes.TrimSpace(out), []byte("\n"))
+	for _, line := range lines {
+		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(line))
+		if err == nil {
+			err = schema.Validate(v)
+		}
+		if err != nil || !bytes.Contains(line, []byte(`"health":"ok"`)) || !bytes.Contains(line, []byte(`"simulated":false`)) {
+			t.Errorf("%v\n%s", err, line)
+		}
+	}
+	if len(lines) != 2 {
+		t.Errorf("%d samples, want 2", len(lines))
+	}
+}
+
 // Every other script gives the same over the vendor's library as on the simulator, but for times.
 func TestStandinScripts(t *testing.T) {
 	libraries := standin.Build(t)
@@ -141,7 +167,7 @@ func TestStandinScripts(t *testing.T) {
 	}
 	for _, script := range append(scripts, "testdata/ops.lua", "testdata/faults.lua") {
 		name := strings.TrimSuffix(filepath.Base(script), ".lua")
-		if name == "model" || operations[name] != nil { // it takes another file there: TestScriptsModel; measures
+		if name == "model" || name == "watch" || operations[name] != nil { // TestScriptsModel, TestStandinWatch, TestStandinOperations
 			continue
 		}
 		t.Run(name, func(t *testing.T) {

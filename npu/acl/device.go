@@ -120,6 +120,13 @@ func (d *Driver) Utilization(id int) (driver.Utilization, error) {
 	return driver.Utilization{Cores: float64(max(u.cube, u.vector, 0)) / 100}, err
 }
 
+// StreamsFree implements driver.Prober.
+func (d *Driver) StreamsFree() (int, error) {
+	d.out[0] = 0
+	err := d.call(&d.streamsFree, d.out.at(0))
+	return int(uint32(d.out[0])), err
+}
+
 // MemInfo implements driver.Prober.
 func (d *Driver) MemInfo() (free, total int64, err error) {
 	const hbm = 1 // a part without it answers for its DDR

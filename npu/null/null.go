@@ -118,13 +118,19 @@ func (d *Driver) CurrentContext() (driver.Context, error) { return d.current, ni
 // memory is what the device says it has; nothing is ever taken from it.
 const memory = 1 << 50
 
+// streams is how many there can be, no matter how many there are.
+const streams = 1 << 20
+
 // MemInfo implements driver.Prober.
 func (d *Driver) MemInfo() (free, total int64, err error) { return memory, memory, nil }
+
+// StreamsFree implements driver.Prober.
+func (d *Driver) StreamsFree() (int, error) { return streams, nil }
 
 // DeviceInfo implements driver.Prober.
 func (d *Driver) DeviceInfo(int) (driver.DeviceInfo, error) {
 	return driver.DeviceInfo{Name: "null", Family: "null", CubeCores: 1, VectorCores: 1, Memory: memory,
-		MaxStreams: 1 << 20, MaxEvents: 1 << 20, QueueDepth: 1 << 20, Simulated: true}, nil
+		MaxStreams: streams, MaxEvents: 1 << 20, QueueDepth: 1 << 20, Simulated: true}, nil
 }
 
 // Malloc implements driver.Driver: an address and no memory.

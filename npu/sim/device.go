@@ -181,6 +181,16 @@ func (d *Driver) DeviceInfo(id int) (driver.DeviceInfo, error) {
 	}, nil
 }
 
+// StreamsFree implements driver.Prober.
+func (d *Driver) StreamsFree() (int, error) {
+	ctx, err := d.needContext("aclrtGetStreamAvailableNum")
+	if err != nil {
+		return 0, err
+	}
+	d.host(costQuery)
+	return ctx.dev.profile.Streams - ctx.dev.streams, nil
+}
+
 // MemInfo implements driver.Prober.
 func (d *Driver) MemInfo() (free, total int64, err error) {
 	ctx, err := d.needContext("aclrtGetMemInfo")

@@ -153,6 +153,8 @@ type Prober interface {
 	DeviceInfo(device int) (DeviceInfo, error)
 	// MemInfo is free and total memory of the current device in bytes. Needs a context.
 	MemInfo() (free, total int64, err error)
+	// StreamsFree is how many streams can still be made on the current device. Needs a context.
+	StreamsFree() (int, error)
 	// Utilization is how busy the device was since the last call for it. Needs no context.
 	Utilization(device int) (Utilization, error)
 	// StreamID is the number of s in its device. Needs a context.

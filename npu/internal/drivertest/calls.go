@@ -155,6 +155,10 @@ var contextCalls = []call{
 		_, _, err := t.prober.MemInfo()
 		return err
 	}},
+	{"GetStreamAvailableNum", prober, false, func(t *tester, o *objects) error {
+		_, err := t.prober.StreamsFree()
+		return err
+	}},
 	{"LoadKernel", loader, false, func(t *tester, o *objects) error {
 		_, err := t.loader.LoadKernel(t.source("spin"))
 		return err

@@ -244,6 +244,12 @@ func streamCases() []testCase {
 				if info.MaxStreams <= 0 || info.MaxStreams >= 5000 {
 					t.Skipf("the device has %d streams", info.MaxStreams)
 				}
+				free := func() int {
+					n, err := t.prober.StreamsFree()
+					t.must(err, "StreamsFree")
+					return n
+				}
+				before := free()
 				var streams []driver.Stream
 				for range info.MaxStreams + 1 {
 					s, err := t.CreateStream(driver.StreamConfig{})
@@ -257,7 +263,13 @@ func streamCases() []testCase {
 				if n := len(streams); n > info.MaxStreams || n < info.MaxStreams-2 {
 					t.Fatalf("created %d streams, the device has %d", n, info.MaxStreams)
 				}
+				if n := free(); n != 0 || before != len(streams) {
+					t.Errorf("%d streams were free, and %d after %d were made", before, n, len(streams))
+				}
 				t.must(t.DestroyStream(streams[0], false), "DestroyStream")
+				if n := free(); n != 1 {
+					t.Errorf("%d streams are free after one was destroyed", n)
+				}
 				s := t.stream()
 				t.sync(s)
 				_, err = t.CreateStream(driver.StreamConfig{})

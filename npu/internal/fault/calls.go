@@ -255,6 +255,16 @@ func (in *Injector) LoadModel(src driver.ModelSource) (driver.Model, driver.Mode
 	return in.Simulated.LoadModel(src)
 }
 
+// StreamsFree implements driver.Prober.
+func (in *Injector) StreamsFree() (int, error) {
+	if len(in.lost) > 0 {
+		if err := in.checkLost("aclrtGetStreamAvailableNum", in.current()); err != nil {
+			return 0, err
+		}
+	}
+	return in.Simulated.StreamsFree()
+}
+
 // MemInfo implements driver.Prober.
 func (in *Injector) MemInfo() (free, total int64, err error) {
 	if len(in.lost) > 0 {

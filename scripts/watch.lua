@@ -148,7 +148,7 @@ repeat
   if opt.json then
     print(document(rows, time))
   elseif s then
-    s:draw(("%s\n%s\n\n%s\n\nq: quit"):format(title, ("every %g s, sample %d"):format(opt.interval, n + 1), text(rows)))
+    s:draw(("%s\n%s\n\n%s\n\nq: quit"):format(title, ("every %g s, sample %d"):format(opt.interval, n + 1), text(rows, (screen.size()))))
   else
     print((n == 0 and title .. "\n" or "") .. ("%.3f s"):format(time))
     print(text(rows, "terminal"))

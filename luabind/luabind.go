@@ -21,6 +21,7 @@ import (
 	"io/fs"
 	"os"
 	"sync"
+	"time"
 
 	lua "github.com/yuin/gopher-lua"
 
@@ -106,6 +107,7 @@ type Interp struct {
 	faults    *binding[*npu.Fault]
 	args      []npu.Arg // scratch of launches
 
+	start      time.Time     // of the main script's machine: when it was made
 	parent     *Interp       // of a worker: the machine of the main script
 	open       func(*Interp) // openMachine: a worker's function is in its tables
 	workerType *binding[*worker]
@@ -132,7 +134,7 @@ type Interp struct {
 
 // Open starts a session and a virtual machine over it.
 func Open(ctx context.Context, opts Options) (*Interp, error) {
-	in := &Interp{sites: newSites(), columns: opts.Columns}
+	in := &Interp{sites: newSites(), columns: opts.Columns, start: time.Now()}
 	in.Runner = Runner{in, in.callMain}
 	ctx, in.cancel = context.WithCancelCause(ctx)
 	in.ctx = ctx

@@ -2,7 +2,9 @@ package luabind
 
 import (
 	"io"
+	"io/fs"
 	"os"
+	"syscall"
 
 	lua "github.com/yuin/gopher-lua"
 
@@ -127,4 +129,20 @@ func (in *Interp) target(path string) npu.File {
 		return npu.File{Name: path, FS: in.policy}
 	}
 	return npu.File{Name: path}
+}
+
+// openFile opens a file by the path that a script has for it; it waits for no pipe.
+func (in *Interp) openFile(path string, flag int) (*os.File, error) {
+	if in.policy != nil {
+		return in.policy.OpenFile(path, flag|syscall.O_NONBLOCK, newMode)
+	}
+	return os.OpenFile(path, flag|syscall.O_NONBLOCK, newMode)
+}
+
+// statFile is what is known of the file of a path of a script.
+func (in *Interp) statFile(path string) (fs.FileInfo, error) {
+	if in.policy != nil {
+		return in.policy.Stat(path)
+	}
+	return os.Stat(path)
 }

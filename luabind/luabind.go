@@ -92,6 +92,10 @@ type Interp struct {
 	metricRegistry *metrics.Registry
 	registryOnce   sync.Once // makes that of the main script's machine
 
+	mainLogger *logger           // of the module log itself; nil: not used yet
+	loggers    *binding[*logger] // nil: not made yet
+	logFiles   logFiles          // of the main script's machine, also those of workers
+
 	tempDirs  tempDirs // of the main script's machine, also those of workers
 	errorMeta *lua.LTable
 	devices   *binding[*npu.Device]
@@ -313,6 +317,7 @@ func (in *Interp) Close(force bool) error {
 	in.io.Finish(in.ctx) // at once where that has ended
 	in.io.Close()
 	in.L.Close()
+	in.closeLogs()
 	in.removeTempDirs()
 	in.closeSandbox()
 	in.cancel(nil)

@@ -96,6 +96,9 @@ type Interp struct {
 	loggers    *binding[*logger] // nil: not made yet
 	logFiles   logFiles          // of the main script's machine, also those of workers
 
+	csvReaders *binding[*csvReader] // nil: not made yet
+	csvOpen    map[*csvReader]bool  // whose files are open
+
 	tempDirs  tempDirs // of the main script's machine, also those of workers
 	errorMeta *lua.LTable
 	devices   *binding[*npu.Device]
@@ -316,6 +319,7 @@ func (in *Interp) Close(force bool) error {
 	in.flush(force)      // callbacks have run
 	in.io.Finish(in.ctx) // at once where that has ended
 	in.io.Close()
+	in.closeCSV()
 	in.L.Close()
 	in.closeLogs()
 	in.removeTempDirs()

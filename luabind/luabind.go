@@ -27,6 +27,7 @@ import (
 
 	"npulua/luabind/lua51"
 	"npulua/luabind/metrics"
+	"npulua/luabind/web"
 	"npulua/npu"
 )
 
@@ -98,6 +99,9 @@ type Interp struct {
 
 	csvReaders *binding[*csvReader] // nil: not made yet
 	csvOpen    map[*csvReader]bool  // whose files are open
+
+	responses *binding[*response] // nil: not made yet
+	web       web.Client          // of the main script's machine, also for workers
 
 	tempDirs  tempDirs // of the main script's machine, also those of workers
 	errorMeta *lua.LTable
@@ -322,6 +326,7 @@ func (in *Interp) Close(force bool) error {
 	in.closeCSV()
 	in.L.Close()
 	in.closeLogs()
+	in.web.Close()
 	in.removeTempDirs()
 	in.closeSandbox()
 	in.cancel(nil)

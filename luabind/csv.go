@@ -38,7 +38,7 @@ var csvModule = &module{
 	text: "Comma-separated values (RFC 4180) and their kin. Fields are strings of any bytes; a byte order mark and empty lines are skipped, ends of lines are LF or CRLF, and inside quotes they stay as they are.",
 	functions: []function{
 		{"decode", doc{"(text [, options])", "rows, names", "A list with a row for each line: a list of fields, or a table by name where `header` says so. `names` is the list of names then, in order, else nil.", csvErrors, "local csv = require \"csv\"\nfor _, row in ipairs((csv.decode(\"id,rate\\n0,21.5\\n\", {header = true, numbers = true}))) do print(row.id, row.rate) end"}, csvReadOptions, csvDecode},
-		{"rows", doc{"(path [, options])", "csvreader", "Reads a file row by row, whatever its size: `for row, line in csv.rows(path)`, where `line` is the number of the line that the row begins at.", "a file that cannot be read; as `csv.decode`, when the row is read", "require(\"fs\").write(\"rates.csv\", \"0,21.5\\n\")\nfor row, line in require(\"csv\").rows(\"rates.csv\") do print(line, row[1], row[2]) end"}, csvReadOptions, csvRows},
+		{"rows", doc{"(path [, options])", "csvreader", "Reads a file row by row, whatever its size: `for row, line in csv.rows(path)`, where `line` is the number of the line that the row begins at.", "a file that cannot be read; as `csv.decode`, when the row is read", `for row, line in require("csv").rows("rates.csv") do print(line, row[1], row[2]) end`}, csvReadOptions, csvRows},
 		{"encode", doc{"(rows [, options])", "string", "Text of rows, a line each: a row is a list of cells, or has them by name, which `columns` puts in order. Rows that are shorter than others are filled up with empty fields. A cell is a string, a number (written with all its digits), a boolean, nil or json.null (empty), or a value with a text of its own.", "cells that have no text; rows by name without `columns`; names beyond the columns are not looked at", `io.write(require("csv").encode({{id = 0, rate = 21.5}}, {columns = {"id", "rate"}}))`},
 			append(csvSyntaxOptions[:2:2],
 				option{"columns", "names of the cells, in order; the first line has them. Left out, rows are lists", anything},
@@ -54,7 +54,7 @@ var csvReaderClass = &class[*csvReader]{
 	name: "csvreader", plain: true,
 	text: "Reads rows from a file (`csv.rows`), and closes it after the last one.",
 	methods: []method[*csvReader]{
-		{"read", doc{"()", "row, line", "The next row, and the number of the line that it begins at; nil after the last one.", csvErrors, "local reader = require(\"csv\").rows(path)\nlocal first = reader:read()"}, nil, csvReaderRead},
+		{"read", doc{"()", "row, line", "The next row, and the number of the line that it begins at; nil after the last one.", csvErrors, `local first = require("csv").rows("rates.csv"):read()`}, nil, csvReaderRead},
 		{"close", doc{"()", "", "Closes the file: there are no more rows. It is closed by itself after the last row, an error, and at the end of the program.", "", `reader:close()`}, nil, func(_ *call, r *csvReader) error { return r.close() }},
 	},
 	fields: []field[*csvReader]{

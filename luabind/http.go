@@ -44,7 +44,7 @@ var httpModule = &module{
 		"There are no cookies; user, password and Authorization do not go on to another domain. " +
 		"In real time other tasks go on meanwhile; virtual time stands still until the answer is there, and no other task of the script runs. In a sandbox there is no network.",
 	functions: []function{
-		{"get", doc{"(url [, options])", "response", "Asks for what is at a URL.", httpErrors, "local r = require(\"http\").get(\"http://127.0.0.1:9400/metrics\", {timeout = 5})\nprint(r.status, r.body)"}, httpOptions, httpGet},
+		{"get", doc{"(url [, options])", "response", "Asks for what is at a URL.", httpErrors, `print(require("http").get("http://127.0.0.1:9400/metrics", {timeout = 5}).body)`}, httpOptions, httpGet},
 		{"post", doc{"(url, body [, options])", "response", "Sends a body, a string or nil, to a URL. It has no Content-Type, unless `headers` or `json` say one.", httpErrors, `require("http").post("https://alerts.example/hook", nil, {json = {text = "device 3 is sick"}, raise = true})`}, append(httpOptions[:len(httpOptions):len(httpOptions)], bodyJSONOption), httpPost},
 		{"request", doc{"(options)", "response", "Sends any request.", httpErrors, `local r = require("http").request{method = "PUT", url = "http://127.0.0.1:8080/state", body = "on"}`},
 			append([]option{{"url", "where to", anything}, {"method", "`GET`, `PUT`, ...; GET, and POST where there is a body", oneOf("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")}, {"body", "a string", anything}, bodyJSONOption}, httpOptions...), httpRequest},

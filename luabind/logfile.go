@@ -3,7 +3,6 @@ package luabind
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -101,13 +100,14 @@ func (l *logFile) write(line []byte) error {
 	return err
 }
 
+// moved reports whether the path no longer leads to the open file.
 func (l *logFile) moved() bool {
 	here, err := l.in.statFile(l.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return true
+	if err != nil {
+		return true // reopen says why
 	}
-	open, e := l.f.Stat()
-	return err == nil && e == nil && !os.SameFile(here, open)
+	open, err := l.f.Stat()
+	return err == nil && !os.SameFile(here, open)
 }
 
 // closeLogs closes the log files at the end of the program.

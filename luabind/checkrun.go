@@ -19,6 +19,7 @@ type testOptions struct {
 	timeout time.Duration
 	retries int
 	device  int // check.NoDevice: none
+	open    bool
 	group   string
 }
 
@@ -50,6 +51,9 @@ func (c *call) testOptions(k *checks, i int) (t testOptions, err error) {
 		return t, c.errorf("option \"device\" must be the id of a device, from 0, got %d", device)
 	}
 	t.retries, t.device = int(retries), int(device)
+	if t.open, err = o.bool("open", true); err != nil {
+		return t, err
+	}
 	t.group, err = o.string("group")
 	t.group = shownLine(t.group)
 	return t, err
@@ -142,7 +146,10 @@ func (c *call) runTest(k *checks, t *check.Test, o testOptions, fn *lua.LFunctio
 // attempt runs fn once, in a task of its own, and takes away what it leaves. Its time begins when its device is open.
 func (c *call) attempt(t *check.Test, o testOptions, fn *lua.LFunction) error {
 	w := watch{in: c.in, by: c.t, group: c.in.sched.NewGroup(), trial: &trial{test: t, attempt: &t.Attempt}, timeout: o.timeout}
-	err := w.open(o.device)
+	var err error
+	if o.open {
+		err = w.open(o.device)
+	}
 	if err == nil {
 		w.begin, err = c.t.Now()
 	}

@@ -2,9 +2,7 @@ package luabind
 
 import (
 	"io"
-	"io/fs"
 	"os"
-	"syscall"
 
 	lua "github.com/yuin/gopher-lua"
 
@@ -89,6 +87,27 @@ func (in *Interp) mayCompile(n int) error {
 // compileSteps is how many instructions a byte of a chunk counts as when it is compiled.
 const compileSteps = 5
 
+const (
+	machineBytes = 512 << 10 // what a worker takes before it does anything, about
+	machineSteps = 20_000    // instructions that making it counts as
+)
+
+// takeMachine asks for a worker: many would be there before the heap shows them.
+func (in *Interp) takeMachine() error {
+	if in.policy == nil {
+		return nil
+	}
+	in.policy.Ran(machineSteps)
+	return hostMemory{in.policy.ledger}.Take(machineBytes)
+}
+
+// giveMachine is called when a worker has ended.
+func (in *Interp) giveMachine() {
+	if in.policy != nil {
+		hostMemory{in.policy.ledger}.Give(machineBytes)
+	}
+}
+
 // readLoaded reads a chunk for loadfile and dofile; "-" is standard input.
 func (in *Interp) readLoaded(path string) (data []byte, name string, err error) {
 	switch {
@@ -129,20 +148,4 @@ func (in *Interp) target(path string) npu.File {
 		return npu.File{Name: path, FS: in.policy}
 	}
 	return npu.File{Name: path}
-}
-
-// openFile opens a file by the path that a script has for it; it waits for no pipe.
-func (in *Interp) openFile(path string, flag int) (*os.File, error) {
-	if in.policy != nil {
-		return in.policy.OpenFile(path, flag|syscall.O_NONBLOCK, newMode)
-	}
-	return os.OpenFile(path, flag|syscall.O_NONBLOCK, newMode)
-}
-
-// statFile is what is known of the file of a path of a script.
-func (in *Interp) statFile(path string) (fs.FileInfo, error) {
-	if in.policy != nil {
-		return in.policy.Stat(path)
-	}
-	return os.Stat(path)
 }

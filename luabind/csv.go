@@ -282,7 +282,7 @@ func csvRows(c *call) error {
 	if r.csvRowReader, err = c.rowReader(r); err != nil {
 		return err
 	}
-	if r.f, err = c.in.openToRead(path); err != nil {
+	if r.f, _, err = openRegular(c.in.disk(), path); err != nil {
 		return c.fileError(path, err)
 	}
 	if c.in.csvReaders == nil {
@@ -292,27 +292,6 @@ func csvRows(c *call) error {
 	c.in.csvOpen[r] = true
 	c.push(c.in.csvReaders.wrap(r, &r.bound))
 	return nil
-}
-
-// openToRead opens a regular file.
-func (in *Interp) openToRead(path string) (*os.File, error) {
-	f, err := in.openFile(path, os.O_RDONLY)
-	if err != nil {
-		return nil, err
-	}
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-	case info.IsDir():
-		err = syscall.EISDIR
-	case !info.Mode().IsRegular():
-		err = errNotRegular
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
 }
 
 // Read implements io.Reader.

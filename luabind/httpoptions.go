@@ -131,7 +131,7 @@ func (o opts) requestTLS() (t web.TLS, err error) {
 		if path == "" {
 			continue
 		}
-		if *file.text, err = readWhole(o.c.ctx(), path, 1<<20); err != nil {
+		if *file.text, err = readWhole(o.c.ctx(), o.c.in.disk(), path, readLimit); err != nil {
 			return t, o.c.fileError(path, err)
 		}
 		if *file.text == "" {

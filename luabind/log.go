@@ -195,7 +195,7 @@ func logNew(c *call) error {
 		return err
 	}
 	if path != "" {
-		if l.file, err = c.in.root().logFiles.get(c.in, path); err != nil {
+		if l.file, err = c.in.root().logFiles.get(c.in.disk(), path); err != nil {
 			return c.fileError(path, err)
 		}
 	}

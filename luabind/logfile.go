@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"sync"
+	"syscall"
 )
 
 // This file holds what the module log does with files; nothing in it knows Lua.
@@ -22,15 +22,15 @@ type logFiles struct {
 // Its methods may be called from any goroutine.
 type logFile struct {
 	path string
-	in   *Interp // whose sandbox is asked
+	disk disk
 
 	mu sync.Mutex
 	f  *os.File
 }
 
 // get is the log file of path, which is made where it is missing.
-func (l *logFiles) get(in *Interp, path string) (*logFile, error) {
-	full, err := filepath.Abs(path)
+func (l *logFiles) get(d disk, path string) (*logFile, error) {
+	full, err := d.Abs(path)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func (l *logFiles) get(in *Interp, path string) (*logFile, error) {
 	if f := l.open[full]; f != nil {
 		return f, nil
 	}
-	f := &logFile{path: path, in: in}
+	f := &logFile{path: path, disk: d}
 	if err := f.reopen(); err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (l *logFiles) close() (first error) {
 
 // reopen opens the file of the path, which may be another one than before.
 func (l *logFile) reopen() error {
-	f, err := l.in.openFile(l.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE)
+	f, err := l.disk.OpenFile(l.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|syscall.O_NONBLOCK, newMode)
 	if err != nil {
 		return ofDirectory(err)
 	}
@@ -86,7 +86,7 @@ func (l *logFile) reopen() error {
 
 // write adds a line. Where the file was moved away, as logrotate does, or removed, a new one is begun.
 func (l *logFile) write(line []byte) error {
-	if err := l.in.mayWriteBytes(len(line)); err != nil {
+	if err := l.disk.Write(len(line)); err != nil {
 		return err
 	}
 	l.mu.Lock()
@@ -102,7 +102,7 @@ func (l *logFile) write(line []byte) error {
 
 // moved reports whether the path no longer leads to the open file.
 func (l *logFile) moved() bool {
-	here, err := l.in.statFile(l.path)
+	here, err := l.disk.Stat(l.path)
 	if err != nil {
 		return true // reopen says why
 	}

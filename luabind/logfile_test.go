@@ -10,11 +10,11 @@ import (
 func TestLogFileMoved(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.log")
 	var files logFiles
-	l, err := files.get(new(Interp), path)
+	l, err := files.get(wholeDisk{}, path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := files.get(new(Interp), path); err != nil || again != l {
+	if again, err := files.get(wholeDisk{}, path); err != nil || again != l {
 		t.Errorf("the same path gave another file, %v", err)
 	}
 	write := func(line string) error { return l.write([]byte(line)) }

@@ -100,8 +100,13 @@ func moduleWorker(c *call) error {
 		p.drop()
 		return err
 	}
+	if err := in.takeMachine(); err != nil {
+		p.drop()
+		return c.fail(npu.ErrMemoryAllocation, "%v", err)
+	}
 	w := &worker{parent: in, site: c.site, group: c.t.Group(), gone: make(chan struct{}), function: c.arg(1).Type() == lua.LTFunction, state: npu.TaskRunning}
 	if w.ended, err = c.t.NewChannel(0); err != nil {
+		in.giveMachine()
 		p.drop()
 		return err
 	}
@@ -157,6 +162,7 @@ var errEnd = errors.New("the worker was cancelled")
 // run is the goroutine of w.
 func (w *worker) run(ctx context.Context, thread *npu.Thread, build func(*unpacker) lua.LValue, args []any) {
 	defer close(w.gone)
+	defer w.parent.giveMachine()
 	m := w.parent.newWorkerMachine(ctx, w, thread)
 	var results []lua.LValue
 	var err error

@@ -173,7 +173,7 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	}
 	switch {
 	case errors.Is(context.Cause(ctx), errTime):
-		return nil, fmt.Errorf("%s: no whole answer within %v (%v)", where, r.Timeout, at.Load())
+		return nil, fmt.Errorf("%s: no whole answer within %v: %v (option timeout)", where, r.Timeout, at.Load())
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	}
@@ -203,7 +203,7 @@ func (r *Request) redirect(next *http.Request, via []*http.Request) error {
 	case r.Redirects == 0:
 		return http.ErrUseLastResponse
 	case len(via) > r.Redirects:
-		return plainError(fmt.Sprintf("more than %d redirects, the next one to %s", r.Redirects, Shown(next.URL)))
+		return plainError(fmt.Sprintf("more than %d redirects (option redirects), the next one to %s", r.Redirects, Shown(next.URL)))
 	case next.URL.Scheme != "http" && next.URL.Scheme != "https":
 		return plainError(fmt.Sprintf("a redirect to %s is not followed: only http and https are known", Shown(next.URL)))
 	case last.Scheme == "https" && next.URL.Scheme == "http":
@@ -221,7 +221,7 @@ func read(resp *http.Response, limit int64) (string, error) {
 	n, err := io.Copy(&b, io.LimitReader(resp.Body, limit+1))
 	switch {
 	case n > limit:
-		return "", plainError(fmt.Sprintf("the answer has more than %d B", limit))
+		return "", plainError(fmt.Sprintf("the answer has more than %d B (option max_bytes)", limit))
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return "", plainError(fmt.Sprintf("the connection was closed within the answer, after %d B of its body", n))
 	}

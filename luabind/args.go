@@ -51,6 +51,11 @@ func typeName(v lua.LValue) string {
 		case *npu.Fault:
 			return "a fault"
 		}
+		if mt, ok := ud.Metatable.(*lua.LTable); ok { // of a module
+			if name, ok := strings.CutPrefix(mt.RawGetString("__metatable").String(), "npu."); ok {
+				return article(name)
+			}
+		}
 	}
 	if v == lua.LNil {
 		return "nothing"

@@ -36,6 +36,7 @@ var parameterChoices = map[string]choice{
 	"module":                  aModule,
 	"mode":                    oneOf("r", "w", "a", "r+", "w+", "a+", "rb", "wb", "ab"),
 	"topic":                   {words: Topics},
+	"level":                   oneOf(logLevelNames...),
 }
 
 // libraryArgs are the parameters of functions of Lua's library, as in doc.Args.

@@ -118,16 +118,9 @@ func jsonDecode(c *call) error {
 	if err != nil {
 		return err
 	}
-	depth, err := o.depth()
+	depth, big, err := o.decoding()
 	if err != nil {
 		return err
-	}
-	big, err := o.string("big")
-	if err != nil {
-		return err
-	}
-	if big != "" && big != "text" && big != "round" {
-		return c.errorf("option \"big\" must be text or round, got %q%s", big, npu.Suggest(big, []string{"text", "round"}))
 	}
 	v, err := c.in.decodeJSON(text, big, depth)
 	if err != nil {
@@ -135,6 +128,20 @@ func jsonDecode(c *call) error {
 	}
 	c.push(v)
 	return nil
+}
+
+// decoding reads the options of json.decode.
+func (o opts) decoding() (depth int, big string, err error) {
+	if depth, err = o.depth(); err != nil {
+		return 0, "", err
+	}
+	if big, err = o.string("big"); err != nil {
+		return 0, "", err
+	}
+	if big != "" && big != "text" && big != "round" {
+		err = o.c.errorf("option \"big\" must be text or round, got %q%s", big, npu.Suggest(big, []string{"text", "round"}))
+	}
+	return depth, big, err
 }
 
 // decodeJSON is the value of JSON text; an error tells the place in it.

@@ -21,12 +21,14 @@ import (
 	"io/fs"
 	"os"
 	"sync"
+	"time"
 
 	lua "github.com/yuin/gopher-lua"
 
 	"npulua/luabind/display"
 	"npulua/luabind/lua51"
 	"npulua/luabind/metrics"
+	"npulua/luabind/web"
 	"npulua/npu"
 )
 
@@ -98,6 +100,16 @@ type Interp struct {
 	metricRegistry *metrics.Registry
 	registryOnce   sync.Once // makes that of the main script's machine
 
+	mainLogger *logger           // of the module log itself; nil: not used yet
+	loggers    *binding[*logger] // nil: not made yet
+	logFiles   logFiles          // of the main script's machine, also those of workers
+
+	csvReaders *binding[*csvReader] // nil: not made yet
+	csvOpen    map[*csvReader]bool  // whose files are open
+
+	responses *binding[*response] // nil: not made yet
+	web       web.Client          // of the main script's machine, also for workers
+
 	barType    *binding[*progressBar] // nil: not made yet
 	screenType *binding[*textScreen]  // nil: not made yet
 
@@ -116,6 +128,7 @@ type Interp struct {
 	faults    *binding[*npu.Fault]
 	args      []npu.Arg // scratch of launches
 
+	start      time.Time     // of the main script's machine: when it was made
 	parent     *Interp       // of a worker: the machine of the main script
 	open       func(*Interp) // openMachine: a worker's function is in its tables
 	workerType *binding[*worker]
@@ -142,7 +155,7 @@ type Interp struct {
 
 // Open starts a session and a virtual machine over it.
 func Open(ctx context.Context, opts Options) (*Interp, error) {
-	in := &Interp{sites: newSites(), columns: opts.Columns}
+	in := &Interp{sites: newSites(), columns: opts.Columns, start: time.Now()}
 	in.Runner = Runner{in, in.callMain}
 	ctx, in.cancel = context.WithCancelCause(ctx)
 	in.ctx = ctx
@@ -324,7 +337,10 @@ func (in *Interp) Close(force bool) error {
 	in.flush(force)      // callbacks have run
 	in.io.Finish(in.ctx) // at once where that has ended
 	in.io.Close()
+	in.closeCSV()
 	in.L.Close()
+	in.closeLogs()
+	in.web.Close()
 	in.removeTempDirs()
 	in.closeSandbox()
 	in.cancel(nil)

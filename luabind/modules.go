@@ -30,7 +30,7 @@ type constant struct {
 var modules []*module
 
 func init() {
-	modules = []*module{argsModule, checkModule, execModule, fsModule, jsonModule, measureModule, metricsModule, progressModule, screenModule, tabulateModule}
+	modules = []*module{argsModule, checkModule, csvModule, execModule, fsModule, httpModule, jsonModule, logModule, measureModule, metricsModule, progressModule, screenModule, tabulateModule, timeModule}
 }
 
 func findModuleRows(name string) *module {

@@ -259,7 +259,7 @@ func (r *tableReader) columnName(i int) string {
 }
 
 func (r *tableReader) cell(v lua.LValue, i int) (string, error) {
-	if v == lua.LNil {
+	if v == lua.LNil || r.raw && v == lua.LValue(r.c.in.null) {
 		return "", nil
 	}
 	r.filled[i] = true

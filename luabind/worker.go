@@ -190,6 +190,7 @@ func (w *worker) run(ctx context.Context, thread *npu.Thread, build func(*unpack
 	_ = w.ended.Close(m.thread) // it is open
 	m.io.Finish(m.ctx)
 	m.io.Close()
+	m.closeCSV()
 	m.L.Close()
 	thread.Close()
 	w.cancel(nil)

@@ -94,4 +94,11 @@ var sandboxFiles = []attempt{
 	{name: "no files without a folder", code: `print(try(io.open, "own.txt"), try(io.open, "x", "w"))`, want: noFilesText, flags: noFiles},
 	{name: "files inside", code: `local f = io.open("sub/a.txt", "w") f:write("in") f:close() print(io.open("DIR/sub/a.txt"):read("*a"), os.rename("sub/a.txt", "b.txt"), os.remove("b.txt"))`, want: "in\ttrue\ttrue"},
 	{name: "seek in standard output", code: `print(io.stdout:seek("set", 0))`, want: "Illegal seek"},
+	{name: "csv.rows", code: `local rows = require("csv").rows for _, p in ipairs{"OUT/secret.txt", "link", "abs", "folder/secret.txt", "up/outside/secret.txt", "sub/deep", "process/environ", "pipe"} do print(try(rows, p)) end`, want: onlyFilesText},
+	{name: "csv.rows in a worker", code: `print(npu.worker(function() return select(2, pcall(require("csv").rows, "../outside/secret.txt")) end):join())`, want: onlyFilesText},
+	{name: "csv.rows inside", code: `print(require("csv").rows("DIR/own.txt"):read()[1])`, want: "own"},
+	{name: "log.new", code: `local new = require("log").new for _, p in ipairs{"OUT/new.txt", "../outside/new.txt", "new", "folder/new.txt", "SCRIPTS/x.log", "pipe"} do print(try(new, {file = p})) end`, want: onlyFilesText},
+	{name: "a log that becomes a link", code: `local l = require("log").new{file = "a.log"} l:info("x") os.rename("a.log", "b.log") os.rename("new", "a.log") print(pcall(l.info, l, "y"))`, want: onlyFilesText},
+	{name: "log.new without a folder", code: `print(try(require("log").new, {file = "a.log"}))`, want: noFilesText, flags: noFiles},
+	{name: "a log without end", code: `local l = require("log").new{file = "a.log"} while true do pcall(l.info, l, rep("x", 1000)) end`, want: "write more than the sandbox lets them", status: statusLimit},
 }

@@ -20,4 +20,9 @@ var sandboxSystem = []attempt{
 	{name: "os.exit tells its status", code: `os.exit(7)`, status: 7},
 	{name: "os.exit in a worker", code: `npu.worker(function() os.exit(9) end):join()`, status: 9},
 	{name: "vendor's functions", code: `print(npu.backend, npu.simulated)`, want: "sim\ttrue", flags: []string{"--sandbox"}},
+	{name: "http", code: `print(try(require, "http"))`, want: "the sandbox has no network"},
+	{name: "http in a worker", code: `print(npu.worker(function() return select(2, pcall(require, "http")) end):join())`, want: "the sandbox has no network"},
+	{name: "http through package", code: `print(package.loaded.http, try(package.preload.http, "http"), try(package.loaders[1]("http")))`, want: "the sandbox has no network"},
+	{name: "NPULUA_LOG", code: `local log = require("log") print(log.enabled("debug"), log.new().level)`, want: "false\tinfo"},
+	{name: "time zones are no files", code: `local iso = require("time").iso for _, zone in ipairs{"OUT/secret.txt", "../../../OUT/secret.txt", "/etc/passwd", ""} do print(try(iso, 0, {zone = zone})) end`, want: "not known"},
 }

@@ -127,7 +127,7 @@ func (w sandboxWorld) run(t *testing.T, a attempt) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary, append(args, script)...)
 	cmd.Dir = w.root
-	cmd.Env = append(os.Environ(), "SANDBOX_CANARY="+canary, "NPULUA_PATH="+w.out+"/?.lua", "LUA_PATH="+w.out+"/?.lua")
+	cmd.Env = append(os.Environ(), "SANDBOX_CANARY="+canary, "NPULUA_LOG=debug", "NPULUA_PATH="+w.out+"/?.lua", "LUA_PATH="+w.out+"/?.lua")
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()

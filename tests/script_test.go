@@ -68,6 +68,7 @@ func TestScripts(t *testing.T) {
 			"schema": checkSchema,
 			"status": runStatus,
 			"xsd":    checkXML,
+			"web":    runWeb,
 		},
 	})
 }

@@ -96,6 +96,12 @@ var conversions = map[byte]func(time.Time) string{
 	'%': func(time.Time) string { return "%" },
 }
 
+// DateConversion is what %c stands for in os.date; ok is false where it stands for nothing.
+func DateConversion(c byte) (convert func(time.Time) string, ok bool) {
+	convert, ok = conversions[c]
+	return convert, ok
+}
+
 // strftime leaves conversions that it does not know as they are.
 func strftime(format string, t time.Time) string {
 	var b strings.Builder

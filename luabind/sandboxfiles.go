@@ -31,13 +31,13 @@ func (p *policy) OpenFile(path string, flag int, perm fs.FileMode) (*os.File, er
 	if err != nil {
 		return nil, err
 	}
-	if flag&os.O_CREATE != 0 {
+	switch info, err := p.granted.Stat(name); {
+	case err == nil && info.Mode()&fs.ModeDevice != 0:
+		return nil, errOnlyFiles // opening some does something already
+	case err != nil && flag&os.O_CREATE != 0:
 		if err := p.Write(fileBytes); err != nil {
 			return nil, err
 		}
-	}
-	if info, err := p.granted.Stat(name); err == nil && info.Mode()&fs.ModeDevice != 0 {
-		return nil, errOnlyFiles // opening some does something already
 	}
 	f, err := p.granted.OpenFile(name, flag&^os.O_TRUNC|syscall.O_NONBLOCK, perm)
 	if errors.Is(err, syscall.ENXIO) {

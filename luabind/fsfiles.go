@@ -111,6 +111,8 @@ const newMode = 0o666
 func replaceFile(d disk, path string, mode fs.FileMode, fill func(w io.Writer) error) (err error) {
 	old, err := d.Stat(path)
 	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return ofDirectory(err)
 	case err == nil && old.IsDir():
 		return syscall.EISDIR
 	case err == nil && !old.Mode().IsRegular():

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	lua "github.com/yuin/gopher-lua"
 
+	"npulua/luabind/lua51"
 	"npulua/npu"
 )
 
@@ -21,7 +22,11 @@ type jsonDecoder struct {
 	d     *jsontext.Decoder
 	big   string // what becomes of integers beyond 2^53: "text", "round", "" an error
 	depth int
+	count int // of values
 }
+
+// jsonRound is how many values are read or written between two looks at whether the script has been ended.
+const jsonRound = 256
 
 func isEnd(err error) bool { return errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) }
 
@@ -47,6 +52,9 @@ func (d *jsonDecoder) syntax(err error) error {
 }
 
 func (d *jsonDecoder) value(level int) (lua.LValue, error) {
+	if d.count++; d.count%jsonRound == 0 {
+		lua51.Charge(d.in.state, jsonRound)
+	}
 	t, err := d.d.ReadToken()
 	if err != nil {
 		return nil, d.syntax(err)

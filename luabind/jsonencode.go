@@ -22,6 +22,7 @@ type jsonEncoder struct {
 	path  []string
 	on    map[*lua.LTable]bool // tables that are being written
 	depth int
+	count int // of values
 }
 
 // encodeJSON is the JSON text of v; an error tells the place in v.
@@ -49,6 +50,9 @@ func (e *jsonEncoder) errorf(format string, args ...any) error {
 }
 
 func (e *jsonEncoder) value(v lua.LValue) error {
+	if e.count++; e.count%jsonRound == 0 {
+		lua51.Charge(e.in.state, jsonRound)
+	}
 	switch x := v.(type) {
 	case *lua.LNilType:
 		return e.e.WriteToken(jsontext.Null)

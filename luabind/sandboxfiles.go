@@ -31,13 +31,13 @@ func (p *policy) OpenFile(path string, flag int, perm fs.FileMode) (*os.File, er
 	if err != nil {
 		return nil, err
 	}
-	if flag&os.O_CREATE != 0 {
+	switch info, err := p.granted.Stat(name); {
+	case err == nil && info.Mode()&fs.ModeDevice != 0:
+		return nil, errOnlyFiles // opening some does something already
+	case err != nil && flag&os.O_CREATE != 0:
 		if err := p.Write(fileBytes); err != nil {
 			return nil, err
 		}
-	}
-	if info, err := p.granted.Stat(name); err == nil && info.Mode()&fs.ModeDevice != 0 {
-		return nil, errOnlyFiles // opening some does something already
 	}
 	f, err := p.granted.OpenFile(name, flag&^os.O_TRUNC|syscall.O_NONBLOCK, perm)
 	if errors.Is(err, syscall.ENXIO) {
@@ -129,7 +129,23 @@ func (p *policy) Open(path string) (fs.File, error) {
 	if err != nil {
 		return nil, readError(path, err)
 	}
-	return f, nil
+	return counted{f, p}, nil
+}
+
+// counted is a file that asks for room before each read, and ends when scripts have exceeded a limit.
+type counted struct {
+	f *os.File
+	p *policy
+}
+
+func (c counted) Stat() (fs.FileInfo, error) { return c.f.Stat() }
+func (c counted) Close() error               { return c.f.Close() }
+func (c counted) Read(data []byte) (int, error) {
+	c.p.Room(2 * len(data))
+	if over := c.p.exceeded.Load(); over != nil {
+		return 0, over
+	}
+	return c.f.Read(data)
 }
 
 // readError says of which path of a script err is.

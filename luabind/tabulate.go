@@ -69,6 +69,9 @@ func tabulateFormat(c *call) error {
 	if err := r.table(o, list, t); err != nil {
 		return err
 	}
+	steps, bytes := t.Cost()
+	lua51.Charge(c.L, steps)
+	lua51.Room(c.L, bytes)
 	c.push(lua.LString(t.Format(style)))
 	return nil
 }
@@ -229,6 +232,7 @@ func (r *tableReader) cells(n int, row *lua.LTable) ([]string, error) {
 			return nil, r.c.errorf("row %d has the key %s, and there are %d columns%s", n, describe(bad), r.count, r.hint(bad))
 		}
 	}
+	lua51.Charge(r.c.L, r.count)
 	out := make([]string, r.count)
 	for i := range out {
 		v := row.RawGetInt(i + 1)

@@ -83,9 +83,14 @@ var sandboxFiles = []attempt{
 	{name: "graph:save", code: `local s = npu.device(0):create_context():create_stream() local x = npu.current_context():alloc("int8", 8)
 		local g = s:capture(function() s:fill(x, 0) end) print(try(g.save, g, "OUT/new.dot"))`, want: onlyFilesText},
 	{name: "model", code: `npu.device(0) print(try(npu.model, "OUT/secret.txt"))`, want: onlyFilesText},
-	{name: "model with a constant outside", code: `npu.device(0) local f = io.open("m.json", "w")
-		f:write('{"tensors":[{"name":"x","type":"float32","shape":[1],"file":"../outside/secret.txt"}],"inputs":[],"outputs":["x"],"ops":[]}') f:close()
-		print(try(npu.model, "m.json"))`, want: "npu: model"},
+	{name: "model with a constant outside", code: `npu.device(0) for _, name in ipairs{"../outside/secret.txt", "OUT/secret.txt", "link", "pipe", "sub/deep"} do local f = io.open("m.json", "w")
+		f:write('{"inputs":[{"name":"x","dtype":"float32","shape":[1]}],"outputs":[{"name":"y","dtype":"float32","shape":[1]}],"constants":[{"name":"c","dtype":"float32","shape":[1],"file":"' .. name .. '"}],"operators":[]}') f:close()
+		print(try(npu.model, "m.json")) end`, want: onlyFilesText},
+	{name: "a sparse array", code: `local f = io.open("s.npy", "wb") local h = "{'descr': '<f4', 'fortran_order': False, 'shape': (10000000000,), }\n"
+		f:write("\147NUMPY\1\0" .. string.char(#h, 0) .. h) f:seek("cur", 4e10 - 1) f:write("x") f:close() npu.load_npy("s.npy", {pinned = false})`, want: memoryText, status: statusLimit},
+	{name: "an array that is larger than its file", code: `local f = io.open("s.npy", "wb") local h = "{'descr': '<f4', 'fortran_order': False, 'shape': (10000000000,), }\n"
+		f:write("\147NUMPY\1\0" .. string.char(#h, 0) .. h .. "abcd") f:close() print(try(npu.load_npy, "s.npy", {pinned = false}))`, want: "the file holds"},
+	{name: "a folder as a file", code: `local fs = require "fs" print(try(npu.load_npy, "sub"), try(npu.load_image, "sub"), try(npu.model, "sub"), try(fs.read, "sub"), try(dofile, "sub"), try(npu.worker, "sub"))`, want: "directory"},
 	{name: "kernel binary", code: `print(try(npu.kernel, {name = "k", signature = "int32 n", binary = "own.txt"}))`, want: "no machine code"},
 	{name: "worker from a file", code: `print(try(npu.worker, "OUT/secret.lua"))`, want: onlyFilesText},
 	{name: "worker from a link", code: `print(try(npu.worker, "mod.lua"))`, want: onlyFilesText},

@@ -34,6 +34,12 @@ var sandboxLimits = []attempt{
 	{name: "balanced pattern", code: `while true do rep("(", 1e5):find("%b()") end`, want: instructionsText, status: statusLimit},
 	{name: "collections without end", code: `while true do collectgarbage() end`, want: instructionsText, status: statusLimit},
 	{name: "compiling without end", code: `local s = rep("x = 1 ", 1e5) while true do loadstring(s) end`, want: instructionsText, status: statusLimit},
+	{name: "a chunk that compiles slowly", code: `local t = {} for i = 1, 3e4 do t[i], t[i + 3e4] = "goto a" .. i .. " ", "::a" .. i .. ":: " end loadstring(table.concat(t))`, status: statusTimeout, flags: []string{"--sandbox", "--sandbox-instructions=1e8", "--timeout=0.2"}, abrupt: true},
+	{name: "names that are nearly alike", code: `local n = rep("a", 1e6) print(pcall(require("tabulate").format, {{}}, {columns = {n .. 1, n .. 2}, format = {[n] = "%d"}}) or "done")`, want: "done"},
+	{name: "a large product", code: `local s, n = npu.device(0):create_context():create_stream(), 5000 local function m() return npu.current_context():alloc("float32", n * n) end
+		npu.ops.matmul(s, m(), m(), m(), n, n, n) s:synchronize()`, want: "timeout", status: statusTimeout, flags: []string{"--sandbox", "--sandbox-memory=512M", "--timeout=0.3"}, abrupt: true},
+	{name: "deep values for a worker", code: `local t = {} for i = 1, 1e5 do t = {t} end print(pcall(npu.worker, print, t))`, want: "nested too deeply"},
+	{name: "many faults", code: `for i = 1, 1e9 do npu.sim.fault{op = "copy", nth = i, code = 507054} end`, status: statusLimit},
 	{name: "insertions in front", code: `local t = {} while true do table.insert(t, 1, true) end`, status: statusLimit},
 	{name: "sorting much", code: `local t = {} for i = 1, 1e5 do t[i] = i % 7 end while true do table.sort(t) t[1] = 9 end`, status: statusLimit},
 	{name: "time instead of instructions", code: `local s = rep("a", 2e7) local t = s .. "b" while true do local x = s .. "b" == t end`, status: statusLimit},

@@ -75,7 +75,7 @@ func newSandboxWorld(t *testing.T) sandboxWorld {
 	must(os.WriteFile(filepath.Join(w.dir, "own.txt"), []byte("own"), 0o644))
 	for name, target := range map[string]string{
 		"link": "../outside/secret.txt", "abs": filepath.Join(w.out, "secret.txt"), "folder": "../outside", "loop": "loop",
-		"process": "/proc/self", "mod.lua": "../outside/secret.lua", "up": "..", "sub/deep": "../../outside/secret.txt", "new": "../outside/new.txt",
+		"process": "/proc/self", "mod.lua": "../outside/secret.lua", "up": "..", "sub/deep": "../../outside/secret.txt", "new": "../outside/new.txt", "inner": "sub/../own.txt",
 	} {
 		must(os.Symlink(target, filepath.Join(w.dir, name)))
 	}
@@ -165,7 +165,7 @@ func (w sandboxWorld) run(t *testing.T, a attempt) {
 }
 
 func TestSandbox(t *testing.T) {
-	all := slices.Concat(sandboxFiles, sandboxSystem, sandboxLua, sandboxLimits)
+	all := slices.Concat(sandboxFiles, sandboxSystem, sandboxLua, sandboxModules, sandboxLimits)
 	names := make(map[string]bool)
 	for _, a := range all {
 		if names[a.name] {
@@ -177,7 +177,7 @@ func TestSandbox(t *testing.T) {
 			newSandboxWorld(t).run(t, a)
 		})
 	}
-	if len(all) < 80 {
+	if len(all) < 280 {
 		t.Errorf("%d attempts: some are missing", len(all))
 	}
 }

@@ -96,8 +96,15 @@ func (x *IO) methodClose(L *lua.LState) int {
 		L.Push(lua.LString("cannot close standard file"))
 		return 2
 	}
+	return pushResult(L, x.finish(L, f), "")
+}
+
+// finish closes f for the script. Its buffers go at once: f itself stays until the garbage collector has been twice.
+func (x *IO) finish(L *lua.LState, f *file) error {
 	f.closed = true
-	return pushResult(L, x.shut(contextOf(L), f), "")
+	err := x.shut(contextOf(L), f)
+	f.in, f.out = nil, nil
+	return err
 }
 
 var (

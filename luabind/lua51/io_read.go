@@ -159,8 +159,7 @@ func lineIterator(L *lua.LState, x *IO, ud *lua.LUserData, closes bool) int {
 			raise(L, "%s", text)
 		}
 		if v == lua.LNil && closes {
-			f.closed = true
-			x.shut(contextOf(L), f)
+			x.finish(L, f)
 		}
 		L.Push(v)
 		return 1

@@ -47,6 +47,10 @@ func room(L *lua.LState, n int) {
 // room.
 func Room(L *lua.LState, n int) { room(L, n) }
 
+// Charge counts n steps of a function of the host as instructions, and raises the error of the context when that has
+// ended.
+func Charge(L *lua.LState, n int) { charge(L, n) }
+
 // charge counts n steps of a library function that takes long as instructions, and ends it when the context has
 // ended.
 func charge(L *lua.LState, n int) {

@@ -6,13 +6,22 @@ import (
 	"strings"
 )
 
+// longest bounds the names that are compared: scripts make names of any length, and the time grows with its square.
+const longest = 200
+
 // Suggest returns `, did you mean "x"?` for the candidate that name was most likely meant to be, or "" where
 // none is near: one slip in three letters, whatever their case, or the beginning of a longer word.
 func Suggest(name string, candidates []string) string {
 	const shortest = 3 // fewer letters may be anything
 	most := len(name) / shortest
 	best, bestDist := "", most+1
+	if len(name) > longest {
+		return ""
+	}
 	for _, c := range candidates {
+		if len(c) > 2*longest {
+			continue
+		}
 		d := editDistance(strings.ToLower(name), strings.ToLower(c))
 		if d > most && len(name) >= shortest && strings.HasPrefix(c, name) {
 			d = most

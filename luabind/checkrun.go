@@ -246,7 +246,7 @@ func (w *watch) run(fn *lua.LFunction) error {
 	}
 	faults, err := w.group.Settle(w.by, w.left())
 	for _, f := range faults {
-		w.note(f.Err, fmt.Sprintf("left a fault on device %d: ", f.Device))
+		w.note(f.Err, "synchronize", fmt.Sprintf("left a fault on device %d: ", f.Device))
 	}
 	if err != nil {
 		return w.timedOut(err, ": work that it queued is not done")
@@ -274,11 +274,11 @@ func (w *watch) ended(k *task) error {
 	return nil
 }
 
-// note notes what an error, or several that are joined, keeps the test from a good end.
-func (w *watch) note(err error, what string) {
+// note notes an error of op, or several that are joined, which keeps the test from a good end.
+func (w *watch) note(err error, op, what string) {
 	for _, one := range flatten(err) {
 		if one != nil {
-			w.trial.attempt.Add(check.Errored, what+shownText(errorText(w.in.errorObjects(one, "synchronize", ""))))
+			w.trial.attempt.Add(check.Errored, what+shownText(errorText(w.in.errorObjects(one, op, ""))))
 		}
 	}
 }
@@ -307,7 +307,7 @@ func (w *watch) clear() error {
 		return nil
 	}
 	w.group.Cancel(w.by)
-	w.note(w.group.Abort(w.by), notClean)
+	w.note(w.group.Abort(w.by), "check.test", notClean)
 	if err := w.group.Await(w.by, -1); err != nil {
 		return err
 	}
@@ -326,7 +326,7 @@ func (w *watch) clear() error {
 			w.trial.attempt.Add(check.Errored, shownText(fmt.Sprintf("%v failed, and nobody joined it: %s", x, w.in.FormatError(w.in.workerFailure(x, err)))))
 		}
 	}
-	w.note(w.group.Close(w.by), notClean)
+	w.note(w.group.Close(w.by), "check.test", notClean)
 	return nil
 }
 

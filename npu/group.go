@@ -185,13 +185,17 @@ func (g *Group) Abort(t *Thread) error {
 			errs = append(errs, err)
 			break
 		}
-		errs = append(errs, t.call(st.ctx, func(driver.Driver) error {
+		err := t.call(st.ctx, func(driver.Driver) error {
 			if err := aborter.AbortStream(st.h); err != nil {
 				return err
 			}
 			_ = s.exec.Fault(st.ctx, st.h) // of work that nobody waits for
 			return nil
-		}))
+		})
+		errs = append(errs, err)
+		if errors.Is(err, ErrNotSupported) { // nor can it for the others
+			break
+		}
 	}
 	if err := errors.Join(errs...); err != nil {
 		g.scope.force = true

@@ -16,6 +16,10 @@ type Group struct {
 	scope *scope
 	used  []*streamState // by commands of its tasks; garbage collection leaves them alone until Close
 	last  *streamState   // of used
+
+	// OutsideLimit is how much real time a wait of its tasks for something outside the session may take where time is
+	// virtual and stands still meanwhile; 0: no limit. See Thread.Outside.
+	OutsideLimit time.Duration
 }
 
 // NewGroup makes a group without tasks. Close ends it.

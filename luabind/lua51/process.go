@@ -42,8 +42,9 @@ func (s *Streams) command(text string) *exec.Cmd {
 	if in, ok := s.Stdin.(*os.File); ok {
 		cmd.Stdin = in
 	}
-	cmd.Stdout, cmd.Stderr = s.Stdout, s.Stderr
-	if out, ok := s.Stdout.dst.(*os.File); ok {
+	stdout := s.Stdout.Diverted()
+	cmd.Stdout, cmd.Stderr = stdout, s.Stderr
+	if out, ok := stdout.dst.(*os.File); ok {
 		cmd.Stdout = out
 	}
 	if out, ok := s.Stderr.dst.(*os.File); ok {

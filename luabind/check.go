@@ -14,7 +14,7 @@ var checkModule = &module{
 	name: "check",
 	text: "Tests of devices, for health checks: each ends in `pass`, `warn`, `fail`, `skip` or `error` (it could not run), and at the end of the script comes a report, as a table, JSON, JUnit XML or Markdown. " +
 		"The exit status is 0 where all passed (3 for warnings with `strict`), 3 where a test failed, else 4 where one could not run or nothing was checked; `os.exit` may give another one than 0. " +
-		"A test has a task and, with `device`, a context of its own; what it made is closed at its end, tasks and work of streams that it left are ended at its timeout. docs/operations.md has the rules and formats.",
+		"A test has a task and, with `device`, a context of its own; what it made is closed at its end, tasks and work of streams that it left are ended at its timeout. docs/check.md has the rules and formats.",
 	functions: []function{
 		{"setup", doc{"(options)", "", "Says what the report is about and where it goes. Before the first test; without it the report is a table.", "options that contradict each other; after the first test", `check.setup{title = "health", level = 2}`}, []option{
 			{"title", "name of the report; the script's", anything},

@@ -32,8 +32,11 @@ var checkModule = &module{
 			{"timeout", "seconds for each attempt, those for waiting for what it left included", anything},
 			{"retries", "how often it is run again after `fail` or `error`, from the beginning, 0 to 100; passing then is a pass, and counted as flaky; 0", anything},
 			{"device", "id of a device: a context of its own on it is current in the test", anything},
+			{"open", "false: the report names the device, but the test opens it itself, so that a device that cannot be opened fails it instead of keeping it from running; true", aBoolean},
 			{"group", "what the report calls several tests together", anything},
 		}, checkTest},
+		{"data", doc{"(name, value)", "", "Puts a value into the report for programs, as member `name` of its object `data`: what the script measured, beside its tests. A table becomes JSON as by `json.encode`; a later value of the name replaces the one before.",
+			"what has no JSON, with its place; after `check.finish`", `check.data("rates", {{bytes = 4096, rate = 1.5e9}})`}, nil, checkData},
 		{"finish", doc{"()", "table", "Ends the tests and gives the report now, instead of at the end of the script: `status` (the exit status), `verdict` (`pass`, `warn`, `fail` or `error`), `text` (the verdict in a line), `totals` (tests by result) and `tests`, a list of `name`, `group`, `device`, `result`, `reason`, `seconds`, `attempts`.", "where tests run; a file that cannot be written", `local check = require "check"
 check.test("one", function(t) t:expect(npu.device_count() > 0, "no device") end)
 print(check.finish().verdict)`}, nil, checkFinish},
@@ -115,12 +118,12 @@ func checkSetup(c *call) error {
 	}
 	for _, path := range []string{next.junit, next.markdown} {
 		if path != "" && path != "-" {
-			if err := probeReport(path); err != nil {
+			if err := probeReport(c.in.disk(), path); err != nil {
 				return c.errorf("%v", err)
 			}
 		}
 	}
-	if next.junit != "" && sameFile(next.junit, next.markdown) {
+	if next.junit != "" && sameFile(c.in.disk(), next.junit, next.markdown) {
 		return c.errorf("junit and markdown are one file: %s", shownLine(next.junit))
 	}
 	if alone := next.json || next.markdown == "-"; alone && !c.in.opts.Interactive {

@@ -107,7 +107,7 @@ func (in *Interp) writeChecks(k *checks) error {
 		make func() []byte
 	}{{k.junit, r.JUnit}, {k.markdown, r.Markdown}} {
 		if out.path != "" && out.path != "-" {
-			errs = append(errs, writeReport(out.path, out.make()))
+			errs = append(errs, writeReport(in.disk(), out.path, out.make()))
 		}
 	}
 	text := ""

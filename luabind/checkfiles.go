@@ -4,28 +4,36 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"syscall"
 )
 
 // The files of reports: all that the module check does with files.
 
-// probeReport fails where a report could not be written to path at the end, hours later. It empties the file: that of an
-// earlier run must not stand for one that was killed.
-func probeReport(path string) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
+// probeReport fails where a report could not be written to path at the end, hours later. A pipe that nobody reads is
+// such a place. It empties the file: that of an earlier run must not stand for one that was killed.
+func probeReport(d disk, path string) error {
+	f, err := d.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|syscall.O_NONBLOCK, newMode)
 	if err == nil {
 		err = f.Close()
 	}
 	return reportError(path, err)
 }
 
-func writeReport(path string, data []byte) error {
-	return reportError(path, os.WriteFile(path, data, 0o666))
+func writeReport(d disk, path string, data []byte) error {
+	f, err := d.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|syscall.O_NONBLOCK, newMode)
+	if err == nil {
+		_, err = asking{f, d}.Write(data)
+		if e := f.Close(); err == nil {
+			err = e
+		}
+	}
+	return reportError(path, err)
 }
 
 // sameFile reports whether two paths are of one regular file, which is there.
-func sameFile(a, b string) bool {
-	x, errX := os.Stat(a)
-	y, errY := os.Stat(b)
+func sameFile(d disk, a, b string) bool {
+	x, errX := d.Stat(a)
+	y, errY := d.Stat(b)
 	return errX == nil && errY == nil && x.Mode().IsRegular() && os.SameFile(x, y)
 }
 

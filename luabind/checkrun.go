@@ -20,6 +20,7 @@ type testOptions struct {
 	timeout time.Duration
 	retries int
 	device  int // check.NoDevice: none
+	open    bool
 	group   string
 }
 
@@ -51,6 +52,9 @@ func (c *call) testOptions(k *checks, i int) (t testOptions, err error) {
 		return t, c.errorf("option \"device\" must be the id of a device, from 0, got %d", device)
 	}
 	t.retries, t.device = int(retries), int(device)
+	if t.open, err = o.bool("open", true); err != nil {
+		return t, err
+	}
 	t.group, err = o.string("group")
 	t.group = shownLine(t.group)
 	return t, err
@@ -144,7 +148,10 @@ func (c *call) runTest(k *checks, t *check.Test, o testOptions, fn *lua.LFunctio
 func (c *call) attempt(t *check.Test, o testOptions, fn *lua.LFunction) error {
 	w := watch{in: c.in, by: c.t, group: c.in.sched.NewGroup(), trial: &trial{test: t, attempt: &t.Attempt}, timeout: o.timeout}
 	w.group.OutsideLimit = o.timeout
-	err := w.open(o.device)
+	var err error
+	if o.open {
+		err = w.open(o.device)
+	}
 	if err == nil {
 		w.begin, err = c.t.Now()
 	}

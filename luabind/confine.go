@@ -87,6 +87,27 @@ func (in *Interp) mayCompile(n int) error {
 // compileSteps is how many instructions a byte of a chunk counts as when it is compiled.
 const compileSteps = 5
 
+const (
+	machineBytes = 512 << 10 // what a worker takes before it does anything, about
+	machineSteps = 20_000    // instructions that making it counts as
+)
+
+// takeMachine asks for a worker: many would be there before the heap shows them.
+func (in *Interp) takeMachine() error {
+	if in.policy == nil {
+		return nil
+	}
+	in.policy.Ran(machineSteps)
+	return hostMemory{in.policy.ledger}.Take(machineBytes)
+}
+
+// giveMachine is called when a worker has ended.
+func (in *Interp) giveMachine() {
+	if in.policy != nil {
+		hostMemory{in.policy.ledger}.Give(machineBytes)
+	}
+}
+
 // readLoaded reads a chunk for loadfile and dofile; "-" is standard input.
 func (in *Interp) readLoaded(path string) (data []byte, name string, err error) {
 	switch {

@@ -116,7 +116,7 @@ func fsRead(c *call) error {
 	if err != nil {
 		return err
 	}
-	text, err := readWhole(c.ctx(), path, limit)
+	text, err := readWhole(c.ctx(), c.in.disk(), path, limit)
 	if err != nil {
 		return c.fileError(path, err)
 	}
@@ -138,9 +138,9 @@ func fsWrite(c *call) error {
 		return err
 	}
 	if !atomic {
-		return c.fileError(path, writeInPlace(c.ctx(), path, data, mode, os.O_TRUNC))
+		return c.fileError(path, writeInPlace(c.ctx(), c.in.disk(), path, data, mode, os.O_TRUNC))
 	}
-	return c.fileError(path, replaceFile(path, mode, func(w io.Writer) error {
+	return c.fileError(path, replaceFile(c.in.disk(), path, mode, func(w io.Writer) error {
 		_, err := copyPieces(c.ctx(), w, strings.NewReader(data))
 		return err
 	}))
@@ -168,7 +168,7 @@ func fsAppend(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.fileError(path, writeInPlace(c.ctx(), path, data, mode, os.O_APPEND))
+	return c.fileError(path, writeInPlace(c.ctx(), c.in.disk(), path, data, mode, os.O_APPEND))
 }
 
 func fsExists(c *call) error {
@@ -176,7 +176,7 @@ func fsExists(c *call) error {
 	if err != nil {
 		return err
 	}
-	_, err = os.Stat(path)
+	_, err = c.in.disk().Stat(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 		return c.fileError(path, err)
 	}
@@ -197,9 +197,9 @@ func fsStat(c *call) error {
 	if err != nil {
 		return err
 	}
-	stat := os.Stat
+	stat := c.in.disk().Stat
 	if !follow {
-		stat = os.Lstat
+		stat = c.in.disk().Lstat
 	}
 	info, err := stat(path)
 	if err != nil {
@@ -224,7 +224,7 @@ func fsList(c *call) error {
 	if err != nil {
 		return err
 	}
-	entries, err := os.ReadDir(path)
+	entries, err := c.in.disk().ReadDir(path)
 	if err != nil {
 		return c.fileError(path, err)
 	}
@@ -258,9 +258,9 @@ func fsMkdir(c *call) error {
 		mode = 0o777
 	}
 	if parents {
-		return c.fileError(path, os.MkdirAll(path, mode))
+		return c.fileError(path, c.in.disk().MkdirAll(path, mode))
 	}
-	return c.fileError(path, ofDirectory(os.Mkdir(path, mode)))
+	return c.fileError(path, ofDirectory(c.in.disk().Mkdir(path, mode)))
 }
 
 func fsRemove(c *call) error {
@@ -281,9 +281,9 @@ func fsRemove(c *call) error {
 		return err
 	}
 	if recursive {
-		err = removeTree(path)
+		err = removeTree(c.in.disk(), path)
 	} else {
-		err = os.Remove(path)
+		err = c.in.disk().Remove(path)
 	}
 	switch {
 	case missing && errors.Is(err, fs.ErrNotExist):
@@ -308,7 +308,7 @@ func fsRename(c *call) error {
 	if err != nil {
 		return err
 	}
-	err = os.Rename(from, to)
+	err = c.in.disk().Rename(from, to)
 	var number syscall.Errno
 	if errors.As(err, &number) {
 		return c.errorf("%q to %q: %s", from, to, plainErrno(number))
@@ -329,18 +329,19 @@ func fsCopy(c *call) error {
 	if err != nil {
 		return err
 	}
-	info, err := os.Stat(from)
+	d := c.in.disk()
+	info, err := d.Stat(from)
 	switch {
 	case err != nil:
 	case info.IsDir() && !recursive:
 		return c.errorf("%q: is a directory (recursive = true copies it with all that is in it)", from)
 	case info.IsDir():
-		err = copyTree(c.ctx(), from, to)
+		err = copyTree(c.ctx(), d, from, to)
 	default:
-		if target, e := os.Stat(to); e == nil && target.IsDir() {
+		if target, e := d.Stat(to); e == nil && target.IsDir() {
 			return c.fileError(to, syscall.EISDIR)
 		}
-		err = copyFile(c.ctx(), from, to)
+		err = copyFile(c.ctx(), d, from, to)
 	}
 	var at *fs.PathError
 	switch {
@@ -357,11 +358,13 @@ func fsGlob(c *call) error {
 	if err != nil {
 		return err
 	}
-	list, err := filepath.Glob(pattern)
+	list, err := glob(c.ctx(), c.in.disk(), pattern)
+	if !errors.Is(err, filepath.ErrBadPattern) && err != nil {
+		return c.fileError(shortened(pattern), err)
+	}
 	if err != nil {
 		return c.errorf("the pattern %q cannot be read: a [ or \\ at its end, or an empty or unfinished set", pattern)
 	}
-	slices.Sort(list)
 	c.push(c.in.strings(list))
 	return nil
 }
@@ -405,7 +408,7 @@ func fsAbsolute(c *call) error {
 	if err != nil {
 		return err
 	}
-	full, err := filepath.Abs(path)
+	full, err := c.in.disk().Abs(path)
 	if err != nil {
 		return c.fileError(path, err)
 	}
@@ -414,7 +417,7 @@ func fsAbsolute(c *call) error {
 }
 
 func fsTempdir(c *call) error {
-	dir, err := c.in.root().tempDirs.create()
+	dir, err := c.in.root().tempDirs.create(c.in.disk())
 	if err != nil {
 		return c.errorf("no temporary directory can be made: %s", fileReason(os.TempDir(), err))
 	}
@@ -424,7 +427,7 @@ func fsTempdir(c *call) error {
 
 // removeTempDirs removes the temporary directories at the end of the program.
 func (in *Interp) removeTempDirs() {
-	if err := in.tempDirs.remove(); err != nil {
+	if err := in.tempDirs.remove(in.disk()); err != nil {
 		in.notice(fmt.Sprintf("a temporary directory is left: %v", err))
 	}
 }

@@ -24,8 +24,8 @@ var errNoDirectory = errors.New("its directory does not exist")
 var errNotRegular = errors.New("is a pipe, a socket or a device, no file: io.open is for those")
 
 // openRegular opens a regular file to read; a pipe without a writer does not hold it up.
-func openRegular(path string) (*os.File, fs.FileInfo, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+func openRegular(d disk, path string) (*os.File, fs.FileInfo, error) {
+	f, err := d.OpenFile(path, openNow, 0)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -45,19 +45,45 @@ func openRegular(path string) (*os.File, fs.FileInfo, error) {
 }
 
 // readWhole reads a file of at most limit bytes.
-func readWhole(ctx context.Context, path string, limit int64) (string, error) {
-	f, info, err := openRegular(path)
+func readWhole(ctx context.Context, d disk, path string, limit int64) (string, error) {
+	f, info, err := openRegular(d, path)
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
 	var b strings.Builder
-	b.Grow(int(min(info.Size(), limit, 64*filePiece)) + 1)
-	n, err := copyPieces(ctx, &b, io.LimitReader(f, limit+1))
+	size := int(min(info.Size(), limit, 64*filePiece)) + 1
+	d.Room(size)
+	b.Grow(size)
+	n, err := copyPieces(ctx, kept{&b, d}, io.LimitReader(f, limit+1))
 	if err == nil && n > limit {
 		err = fmt.Errorf("has more than %d B (option max_bytes)", limit)
 	}
 	return b.String(), err
+}
+
+// kept is text that asks for room before each write.
+type kept struct {
+	text *strings.Builder
+	d    disk
+}
+
+func (k kept) Write(data []byte) (int, error) {
+	k.d.Room(2 * len(data)) // it grows by doubling
+	return k.text.Write(data)
+}
+
+// asking is a file that asks before each write.
+type asking struct {
+	f *os.File
+	d disk
+}
+
+func (a asking) Write(data []byte) (int, error) {
+	if err := a.d.Write(len(data)); err != nil {
+		return 0, err
+	}
+	return a.f.Write(data)
 }
 
 // copyPieces is io.Copy until ctx ends.
@@ -82,22 +108,22 @@ const newMode = 0o666
 
 // replaceFile gives path the content that fill writes, as a whole or not at all: it fills a new file beside it, and
 // renames that. A link stays one; a file that was there keeps its mode, unless mode (not 0) says another one.
-func replaceFile(path string, mode fs.FileMode, fill func(w io.Writer) error) (err error) {
-	old, err := os.Stat(path)
+func replaceFile(d disk, path string, mode fs.FileMode, fill func(w io.Writer) error) (err error) {
+	old, err := d.Stat(path)
 	switch {
 	case err == nil && old.IsDir():
 		return syscall.EISDIR
 	case err == nil && !old.Mode().IsRegular():
 		return errNotRegular
 	case err == nil:
-		if path, err = filepath.EvalSymlinks(path); err != nil {
+		if path, err = d.Real(path); err != nil {
 			return err
 		}
 		if mode == 0 {
 			mode = old.Mode().Perm()
 		}
 	}
-	f, err := createBeside(path)
+	f, name, err := createBeside(d, path)
 	if err != nil {
 		if old != nil && (errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist)) {
 			return errors.New("no new file can be made beside it (atomic = false writes in place)")
@@ -107,10 +133,10 @@ func replaceFile(path string, mode fs.FileMode, fill func(w io.Writer) error) (e
 	defer func() {
 		if err != nil {
 			f.Close()
-			os.Remove(f.Name())
+			d.Remove(name)
 		}
 	}()
-	if err := fill(f); err != nil {
+	if err := fill(asking{f, d}); err != nil {
 		return err
 	}
 	if mode != 0 {
@@ -124,7 +150,7 @@ func replaceFile(path string, mode fs.FileMode, fill func(w io.Writer) error) (e
 	if err := f.Close(); err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), path)
+	return d.Rename(name, path)
 }
 
 // ofDirectory is an error of making a file, which is missing itself.
@@ -136,24 +162,24 @@ func ofDirectory(err error) error {
 }
 
 // createBeside makes a new file in the directory of path.
-func createBeside(path string) (*os.File, error) {
+func createBeside(d disk, path string) (f *os.File, name string, err error) {
 	dir, base := filepath.Split(path)
 	if len(base) > 200 {
 		base = base[:200]
 	}
 	for range 100 {
-		name := filepath.Join(dir, fmt.Sprintf(".%s.%08x", base, rand.Uint32()))
-		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, newMode)
+		name = filepath.Join(dir, fmt.Sprintf(".%s.%08x", base, rand.Uint32()))
+		f, err = d.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, newMode)
 		if !errors.Is(err, fs.ErrExist) {
-			return f, err
+			return f, name, err
 		}
 	}
-	return nil, fs.ErrExist
+	return nil, "", fs.ErrExist
 }
 
 // writeInPlace writes to the file as it is; flag is os.O_TRUNC or os.O_APPEND.
-func writeInPlace(ctx context.Context, path, data string, mode fs.FileMode, flag int) (err error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|syscall.O_NONBLOCK|flag, newMode)
+func writeInPlace(ctx context.Context, d disk, path, data string, mode fs.FileMode, flag int) (err error) {
+	f, err := d.OpenFile(path, os.O_WRONLY|os.O_CREATE|syscall.O_NONBLOCK|flag, newMode)
 	if err != nil {
 		return ofDirectory(err)
 	}
@@ -170,65 +196,77 @@ func writeInPlace(ctx context.Context, path, data string, mode fs.FileMode, flag
 		err = f.Chmod(mode)
 	}
 	if err == nil {
-		_, err = copyPieces(ctx, f, strings.NewReader(data))
+		_, err = copyPieces(ctx, asking{f, d}, strings.NewReader(data))
 	}
 	return err
 }
 
 // copyFile copies a regular file and its mode.
-func copyFile(ctx context.Context, from, to string) error {
-	f, info, err := openRegular(from)
+func copyFile(ctx context.Context, d disk, from, to string) error {
+	f, info, err := openRegular(d, from)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if old, err := os.Stat(to); err == nil && os.SameFile(old, info) {
+	if old, err := d.Stat(to); err == nil && os.SameFile(old, info) {
 		return errors.New("the two are the same file")
 	}
-	return replaceFile(to, info.Mode().Perm(), func(w io.Writer) error {
+	return replaceFile(d, to, info.Mode().Perm(), func(w io.Writer) error {
 		_, err := copyPieces(ctx, w, f)
 		return err
 	})
 }
 
 // copyTree copies a directory with all that is in it to a new one. Links are copied as links.
-func copyTree(ctx context.Context, from, to string) error {
-	if _, err := os.Lstat(to); err == nil {
+func copyTree(ctx context.Context, d disk, from, to string) error {
+	if _, err := d.Lstat(to); err == nil {
 		return &fs.PathError{Op: "copy", Path: to, Err: syscall.EEXIST}
 	}
-	if inside, err := isInside(to, from); err != nil || inside {
+	if inside, err := isInside(d, to, from); err != nil || inside {
 		return cmpError(err, errors.New("the copy would be inside the original"))
 	}
-	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
+	return copyEntry(ctx, d, from, to)
+}
+
+// copyEntry copies what from is. An error that is about another path says so.
+func copyEntry(ctx context.Context, d disk, from, to string) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	info, err := d.Lstat(from)
+	switch {
+	case err != nil:
+	case info.IsDir():
+		err = copyEntries(ctx, d, from, to, info.Mode().Perm()|0o700)
+	case info.Mode()&fs.ModeSymlink != 0:
+		var link string
+		if link, err = d.Readlink(from); err == nil {
+			err = d.Symlink(link, to)
+		}
+	default:
+		err = copyFile(ctx, d, from, to)
+	}
+	var named *fs.PathError
+	if err == nil || ctx.Err() != nil || errors.As(err, &named) && named.Op == "copy" {
+		return err
+	}
+	return &fs.PathError{Op: "copy", Path: from, Err: err}
+}
+
+func copyEntries(ctx context.Context, d disk, from, to string, mode fs.FileMode) error {
+	list, err := d.ReadDir(from)
+	if err != nil {
+		return err
+	}
+	if err := d.Mkdir(to, mode); err != nil {
+		return &fs.PathError{Op: "copy", Path: to, Err: err}
+	}
+	for _, e := range list {
+		if err := copyEntry(ctx, d, filepath.Join(from, e.Name()), filepath.Join(to, e.Name())); err != nil {
 			return err
 		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		rest, err := filepath.Rel(from, path)
-		if err != nil {
-			return err
-		}
-		target := filepath.Join(to, rest)
-		info, err := d.Info()
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir():
-			return os.Mkdir(target, info.Mode().Perm()|0o700)
-		case d.Type()&fs.ModeSymlink != 0:
-			link, err := os.Readlink(path)
-			if err != nil {
-				return err
-			}
-			return os.Symlink(link, target)
-		}
-		if err := copyFile(ctx, path, target); err != nil {
-			return &fs.PathError{Op: "copy", Path: path, Err: err}
-		}
-		return nil
-	})
+	}
+	return nil
 }
 
 func cmpError(first, otherwise error) error {
@@ -239,19 +277,19 @@ func cmpError(first, otherwise error) error {
 }
 
 // isInside reports whether path is dir, or would be below it.
-func isInside(path, dir string) (bool, error) {
-	path, err := filepath.Abs(path)
+func isInside(d disk, path, dir string) (bool, error) {
+	path, err := d.Abs(path)
 	if err != nil {
 		return false, err
 	}
-	if dir, err = filepath.Abs(dir); err != nil {
+	if dir, err = d.Abs(dir); err != nil {
 		return false, err
 	}
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
+	if real, err := d.Real(dir); err == nil {
 		dir = real
 	}
 	for up := path; ; up = filepath.Dir(up) { // the part of path that exists
-		if real, err := filepath.EvalSymlinks(up); err == nil {
+		if real, err := d.Real(up); err == nil {
 			path = filepath.Join(real, strings.TrimPrefix(path, up))
 			break
 		}
@@ -264,25 +302,25 @@ func isInside(path, dir string) (bool, error) {
 }
 
 // removeTree removes path and all that is in it, unless it is what the program stands on.
-func removeTree(path string) error {
-	if _, err := os.Lstat(path); err != nil {
+func removeTree(d disk, path string) error {
+	if _, err := d.Lstat(path); err != nil {
 		return err
 	}
-	full, err := filepath.Abs(path)
+	full, err := d.Abs(path)
 	if err != nil {
 		return err
 	}
 	if full == filepath.Dir(full) {
 		return errors.New("is the root of the file system")
 	}
-	if info, err := os.Lstat(full); err == nil && info.IsDir() {
+	if info, err := d.Lstat(full); err == nil && info.IsDir() {
 		if here, err := os.Getwd(); err == nil {
-			if inside, err := isInside(here, full); err != nil || inside {
+			if inside, err := isInside(d, here, full); err != nil || inside {
 				return cmpError(err, errors.New("the working directory is in it"))
 			}
 		}
 	}
-	return os.RemoveAll(path)
+	return d.RemoveAll(path)
 }
 
 // fileKind is what a file is, as fs.stat says it.
@@ -306,8 +344,8 @@ type tempDirs struct {
 	list []string
 }
 
-func (t *tempDirs) create() (string, error) {
-	dir, err := os.MkdirTemp("", "npulua-")
+func (t *tempDirs) create(d disk) (string, error) {
+	dir, err := d.MkdirTemp()
 	if err == nil {
 		t.mu.Lock()
 		defer t.mu.Unlock()
@@ -317,11 +355,11 @@ func (t *tempDirs) create() (string, error) {
 }
 
 // remove removes them. It returns the first error.
-func (t *tempDirs) remove() (first error) {
+func (t *tempDirs) remove(d disk) (first error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, dir := range t.list {
-		if err := os.RemoveAll(dir); err != nil && first == nil {
+		if err := d.RemoveAll(dir); err != nil && first == nil {
 			first = err
 		}
 	}

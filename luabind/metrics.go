@@ -2,8 +2,8 @@ package luabind
 
 import (
 	"fmt"
+	"io"
 
-	"github.com/prometheus/client_golang/prometheus"
 	lua "github.com/yuin/gopher-lua"
 
 	"npulua/luabind/lua51"
@@ -19,7 +19,8 @@ const registerErrors = "names and labels that Prometheus does not allow; a metri
 var metricsModule = &module{
 	name: "metrics",
 	text: "Metrics for Prometheus. A metric has a name, and a value for each combination of its labels' values, which come last in a table: `g:set(40.5, {device = 0})`. " +
-		"Registering it again gives the same one; workers of the script share all of them. `metrics.text` has them in the exposition format.",
+		"Registering it again gives the same one; workers of the script share all of them. `metrics.text` has them in the exposition format. Names that begin with `npulua_` are npulua's own, and so is the label `simulated`: every series of a simulated run has `simulated=\"true\"`. " +
+		"`npulua serve` shows all of them on /metrics, and `--report` writes them to metrics.prom.",
 	functions: []function{
 		{"gauge", doc{"(name, help [, options])", "gauge", "A value that goes up and down.", registerErrors, "local metrics = require \"metrics\"\nlocal g = metrics.gauge(\"npu_memory_free_bytes\", \"Free memory of the device.\", {labels = {\"device\"}})\ng:set(npu.device(0):memory().free, {device = 0})"}, metricOptions, registering(metrics.Gauge)},
 		{"counter", doc{"(name, help [, options])", "counter", "A value that only goes up; its name should end in `_total`.", registerErrors, "require(\"metrics\").counter(\"checks_total\", \"Checks that were run.\"):inc()"}, metricOptions, registering(metrics.Counter)},
@@ -87,13 +88,13 @@ func (in *Interp) metricClasses() *metricTypes {
 // registry is that of the main script's machine.
 func (in *Interp) registry() *metrics.Registry {
 	root := in.root()
-	root.registryOnce.Do(func() { root.metricRegistry = metrics.NewRegistry() })
+	root.registryOnce.Do(func() { root.metricRegistry = metrics.NewRegistry(root.session.Info().Simulated) })
 	return root.metricRegistry
 }
 
 // Metrics are what scripts have counted with the module metrics, also in workers. It may be used from any goroutine, at
 // any time.
-func (in *Interp) Metrics() prometheus.Gatherer { return in.registry() }
+func (in *Interp) Metrics() *metrics.Registry { return in.registry() }
 
 // registering is the function of the module that makes metrics of a kind.
 func registering(kind metrics.Kind) func(*call) error {
@@ -248,11 +249,14 @@ func metricsWrite(c *call) error {
 		return err
 	}
 	text, err := c.in.registry().Text()
-	if err == nil {
-		err = metrics.WriteFile(path, text)
-	}
 	if err != nil {
 		return c.errorf("%v", err)
 	}
-	return nil
+	return c.fileError(path, replaceFile(c.in.disk(), path, metricsMode, func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	}))
 }
+
+// metricsMode lets the collector of a node exporter read the file, which is another user.
+const metricsMode = 0o644

@@ -50,6 +50,8 @@ var (
 	errNoEnvironment = &withheld{"the sandbox has no environment", withoutHint}
 	errNoMachineCode = &withheld{"the sandbox loads no machine code for devices", withoutHint}
 	errNoLibraries   = &withheld{"the sandbox loads no libraries", withoutHint}
+	errOnlyFiles     = &withheld{"the sandbox opens no devices, pipes or sockets", withoutHint}
+	errOtherNames    = &withheld{"the file has other names (hard links), perhaps outside: the sandbox writes to no such file", "write a new one"}
 )
 
 // withheldModules are the modules of require that a sandbox does not have, and why.
@@ -197,10 +199,16 @@ func (in *Interp) grantedFile(path string) (root *os.Root, name string, err erro
 	return in.policy.granted, name, err
 }
 
+// maxPath bounds the length of paths, as the system does: a folder is opened for each of their parts.
+const maxPath = 4096
+
 // inside is a path of a script below the granted folder.
 func (p *policy) inside(path string) (string, error) {
 	if p.granted == nil {
 		return "", p.refused
+	}
+	if len(path) > maxPath {
+		return "", syscall.ENAMETOOLONG
 	}
 	if !filepath.IsAbs(path) {
 		return path, nil

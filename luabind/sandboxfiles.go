@@ -36,15 +36,44 @@ func (p *policy) OpenFile(path string, flag int, perm fs.FileMode) (*os.File, er
 			return nil, err
 		}
 	}
-	f, err := p.granted.OpenFile(name, flag, perm)
+	if info, err := p.granted.Stat(name); err == nil && info.Mode()&fs.ModeDevice != 0 {
+		return nil, errOnlyFiles // opening some does something already
+	}
+	f, err := p.granted.OpenFile(name, flag&^os.O_TRUNC|syscall.O_NONBLOCK, perm)
+	if errors.Is(err, syscall.ENXIO) {
+		return nil, errOnlyFiles // nobody reads the pipe
+	}
 	if err != nil {
 		return nil, p.told(err)
 	}
-	if info, err := f.Stat(); err != nil || info.Mode()&fs.ModeDevice != 0 {
+	if err := mayUse(f, flag); err != nil {
 		f.Close()
-		return nil, &withheld{"the sandbox opens no devices", withoutHint}
+		return nil, err
 	}
 	return f, nil
+}
+
+// mayUse asks for a file that is open, and makes it empty where flag says so.
+func mayUse(f *os.File, flag int) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	switch {
+	case info.IsDir():
+		return nil
+	case !info.Mode().IsRegular():
+		return errOnlyFiles
+	case flag&(os.O_WRONLY|os.O_RDWR) == 0:
+		return nil
+	}
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok && stat.Nlink > 1 {
+		return errOtherNames
+	}
+	if flag&os.O_TRUNC != 0 {
+		return f.Truncate(0)
+	}
+	return nil
 }
 
 // Stat implements lua51.System.
@@ -140,19 +169,6 @@ func (p *policy) WriteFile(path string, write func(io.Writer) error) error {
 		err = fmt.Errorf("write %s: %w", path, err)
 	}
 	return err
-}
-
-// asking is a file that asks before each write.
-type asking struct {
-	f *os.File
-	p *policy
-}
-
-func (a asking) Write(data []byte) (int, error) {
-	if err := a.p.Write(len(data)); err != nil {
-		return 0, err
-	}
-	return a.f.Write(data)
 }
 
 // maxSource bounds a chunk that a sandbox compiles: nothing interrupts the compiler, and it takes some hundred times

@@ -100,8 +100,13 @@ func moduleWorker(c *call) error {
 		p.drop()
 		return err
 	}
+	if err := in.takeMachine(); err != nil {
+		p.drop()
+		return c.fail(npu.ErrMemoryAllocation, "%v", err)
+	}
 	w := &worker{parent: in, site: c.site, group: c.t.Group(), gone: make(chan struct{}), function: c.arg(1).Type() == lua.LTFunction, state: npu.TaskRunning}
 	if w.ended, err = c.t.NewChannel(0); err != nil {
+		in.giveMachine()
 		p.drop()
 		return err
 	}
@@ -157,6 +162,7 @@ var errEnd = errors.New("the worker was cancelled")
 // run is the goroutine of w.
 func (w *worker) run(ctx context.Context, thread *npu.Thread, build func(*unpacker) lua.LValue, args []any) {
 	defer close(w.gone)
+	defer w.parent.giveMachine()
 	m := w.parent.newWorkerMachine(ctx, w, thread)
 	var results []lua.LValue
 	var err error
@@ -180,6 +186,7 @@ func (w *worker) run(ctx context.Context, thread *npu.Thread, build func(*unpack
 		w.state = npu.TaskDone
 	}
 	w.mu.Unlock()
+	m.opts.Display.Leave(m)
 	_ = w.ended.Close(m.thread) // it is open
 	m.io.Finish(m.ctx)
 	m.io.Close()
@@ -261,7 +268,7 @@ func (in *Interp) newWorkerMachine(ctx context.Context, w *worker, thread *npu.T
 	m.opts, m.policy = root.opts, root.policy
 	m.opts.Stdin = noInput{}
 	m.opts.Exit = root.exitFrom
-	m.std = &lua51.Streams{Stdin: m.opts.Stdin, Stdout: root.std.Stdout, Stderr: root.std.Stderr, Inherited: root.std.Inherited, System: root.std.System}
+	m.std = &lua51.Streams{Stdin: m.opts.Stdin, Stdout: root.std.Stdout, Stderr: root.std.Stderr, Inherited: root.std.Inherited, System: root.std.System, Lend: root.std.Lend}
 	m.open = root.open
 	m.open(m)
 	m.sched.SetName(w.String(), w.number)

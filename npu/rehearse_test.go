@@ -99,7 +99,7 @@ func TestInjectedECC(t *testing.T) {
 	}
 }
 
-func mustType(t *testing.T, name string) npu.DType {
+func mustType(t testing.TB, name string) npu.DType {
 	t.Helper()
 	typ, ok := npu.ParseDType(name)
 	if !ok {

@@ -81,6 +81,9 @@ func newSandboxWorld(t *testing.T) sandboxWorld {
 	}
 	must(os.Symlink(filepath.Join(w.out, "secret.lua"), filepath.Join(w.scripts, "linked.lua")))
 	must(syscall.Mkfifo(filepath.Join(w.dir, "pipe"), 0o644))
+	must(syscall.Mknod(filepath.Join(w.dir, "socket"), syscall.S_IFSOCK|0o644, 0))
+	must(os.WriteFile(filepath.Join(w.out, "shared.txt"), []byte("shared"), 0o644))
+	must(os.Link(filepath.Join(w.out, "shared.txt"), filepath.Join(w.dir, "hard.txt")))
 	return w
 }
 
@@ -119,7 +122,7 @@ func (w sandboxWorld) run(t *testing.T, a attempt) {
 	if a.flags != nil {
 		flags = a.flags
 	}
-	args := append([]string{"--backend=sim", "--sandbox-memory=48M", "--sandbox-instructions=2e7", "--sandbox-output=1M", "--timeout=60"}, flags...)
+	args := append([]string{"--backend=sim", "--sandbox-memory=48M", "--sandbox-instructions=5e6", "--sandbox-output=1M", "--timeout=60"}, flags...)
 	ctx, cancel := context.WithTimeout(t.Context(), attemptTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary, append(args, script)...)
@@ -169,7 +172,10 @@ func TestSandbox(t *testing.T) {
 			t.Errorf("two attempts are called %q", a.name)
 		}
 		names[a.name] = true
-		t.Run(a.name, func(t *testing.T) { newSandboxWorld(t).run(t, a) })
+		t.Run(a.name, func(t *testing.T) {
+			t.Parallel()
+			newSandboxWorld(t).run(t, a)
+		})
 	}
 	if len(all) < 80 {
 		t.Errorf("%d attempts: some are missing", len(all))

@@ -27,6 +27,7 @@ type options struct {
 
 	interactive bool
 	sandbox     sandboxOptions
+	reportRoot  *os.Root // of report, from the begin of the script on
 }
 
 // chunk is code to run, or a module to load, before the script.
@@ -107,7 +108,7 @@ func newFlags(o *options) *pflag.FlagSet {
 	fs.Var(clockFlag{&o.session.Wall, &clock}, "clock", "time of the simulator: virtual jumps to the next event, wall keeps real time")
 	fs.BoolVar(&o.session.Blocking, "blocking", false, "wait after every queued command, so that errors are raised at the call (also ASCEND_LAUNCH_BLOCKING=1)")
 	fs.BoolVar(&o.leaks, "leaks", false, "list at the end the handles that were never closed")
-	fs.Var(textFlag{&o.report, "DIR"}, "report", "write what ran, metrics and a picture of the streams into files in DIR at the end")
+	fs.Var(textFlag{&o.report, "DIR"}, "report", "write what ran, metrics (metrics.prom), checks and a picture of the streams into files in DIR at the end")
 	fs.Var(secondsFlag{&o.timeout}, "timeout", "end the script after SECONDS, with exit status 124; chunks that are typed have no such end")
 	addSandboxFlags(fs, &o.sandbox)
 	return fs

@@ -1,11 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
 	"npulua/cmd/npulua/serve"
@@ -16,6 +17,25 @@ import (
 // reportTime bounds how long the end of a script waits for the runtime to tell what the streams did.
 const reportTime = time.Second
 
+// mostReport bounds a file of the report of a script in a sandbox: whoever reads it trusts the script with no more.
+const mostReport = 16 << 20
+
+// writeReport makes a file in the folder of --report anew: a script may have put a link, or a pipe, in its place.
+func (o *options) writeReport(name string, data []byte) error {
+	if o.sandbox.on && len(data) > mostReport {
+		return fmt.Errorf("%s would have more than %d MiB, the most of a script in a sandbox", name, mostReport>>20)
+	}
+	if err := o.reportRoot.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := o.reportRoot.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return cmp.Or(err, f.Close())
+}
+
 // beginReport says in the folder of --report what the script runs on.
 func (p *program) beginReport(o *options, info npu.Info) error {
 	if o.report == "" {
@@ -25,7 +45,10 @@ func (p *program) beginReport(o *options, info npu.Info) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(o.report, serve.SessionFile), append(data, '\n'), 0o644)
+	if o.reportRoot, err = os.OpenRoot(o.report); err != nil {
+		return err
+	}
+	return o.writeReport(serve.SessionFile, append(data, '\n'))
 }
 
 // endReport writes what the script has to tell into the folder of --report, before the session closes. It reports false where
@@ -39,16 +62,19 @@ func (p *program) endReport(o *options, in *luabind.Interp) bool {
 	var errs []error
 	write := func(name string, data []byte) {
 		if data != nil {
-			errs = append(errs, os.WriteFile(filepath.Join(o.report, name), data, 0o644))
+			errs = append(errs, o.writeReport(name, data))
 		}
 	}
 	write(serve.CheckFile, in.ChecksJSON())
+	text, err := in.Metrics().Text()
+	errs = append(errs, err)
+	write(serve.MetricsFile, []byte(text))
 	select {
 	case svg := <-picture:
 		write(serve.TimelineFile, svg)
 	case <-time.After(reportTime): // a call of the runtime, or a host function, that does not end
 	}
-	err := errors.Join(errs...)
+	err = errors.Join(errs...)
 	if err != nil {
 		fmt.Fprintf(p.stderr, "npulua: --report: %v\n", err)
 	}

@@ -18,6 +18,7 @@ import (
 type sandboxOptions struct {
 	on        bool
 	simulated bool // nobody said what is to run the commands
+	timed     bool // nobody said how long the script may run
 	limits    luabind.Sandbox
 }
 
@@ -110,7 +111,7 @@ func (o *options) finishSandbox(fs *pflag.FlagSet) error {
 		return nil
 	}
 	if o.timeout == 0 {
-		o.timeout = sandboxTime
+		o.timeout, o.sandbox.timed = sandboxTime, true
 	}
 	if !fs.Changed("backend") && !fs.Changed("sim") {
 		o.session.Backend, o.sandbox.simulated = "sim", true
@@ -131,6 +132,7 @@ func (p *program) confine(o *options, interrupt func(cause error, status int)) *
 	if !o.sandbox.on {
 		return nil
 	}
+	limitDescriptors()
 	s := o.sandbox.limits
 	s.OnLimit = func(err error) { interrupt(err, exitLimit) }
 	s.Kill = func(err error) {

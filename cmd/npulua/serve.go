@@ -32,7 +32,8 @@ func newServeFlags(o *serveOptions) *pflag.FlagSet {
 	fs := pflag.NewFlagSet("serve", pflag.ContinueOnError)
 	fs.SortFlags = false
 	fs.Usage = func() {}
-	fs.StringVar(&o.listen, "listen", "127.0.0.1:9400", "address to answer on; only this machine can reach the default")
+	o.listen = "127.0.0.1:9400"
+	fs.Var(addressFlag{&o.listen}, "listen", "where to answer; only this machine can reach the default, 0.0.0.0:9400 is for all")
 	o.every, o.drain = 30*time.Second, 30*time.Second
 	fs.Var(intervalFlag{&o.every}, "every", "time from the beginning of a run to that of the next, as in 30s, 5m")
 	fs.Var(intervalFlag{&o.timeout}, "timeout", "end a run that takes longer (default: the time of --every)")
@@ -63,12 +64,32 @@ func (f intervalFlag) String() string {
 }
 func (f intervalFlag) Type() string { return "TIME" }
 
+// addressFlag is a host and a port. The host must be named: one that is left out would mean every network of the machine.
+type addressFlag struct{ to *string }
+
+func (f addressFlag) Set(s string) error {
+	host, port, err := net.SplitHostPort(s)
+	switch {
+	case err != nil:
+		return fmt.Errorf("want an address such as 127.0.0.1:9400, got %q", s)
+	case host == "":
+		return fmt.Errorf("%q names no host: 127.0.0.1:%s is for this machine only, 0.0.0.0:%s for all", s, port, port)
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return fmt.Errorf("want a port from 0, for any that is free, to 65535, got %q", port)
+	}
+	*f.to = s
+	return nil
+}
+func (f addressFlag) String() string { return *f.to }
+func (f addressFlag) Type() string   { return "HOST:PORT" }
+
 func serveHelp() string {
 	return "npulua [options] serve SCRIPT [--listen ADDRESS] [--every TIME] [--timeout TIME] [-- args of the script]\n\n" +
 		"Runs a script on a schedule, each time in a process of its own, and tells over HTTP how it went. SCRIPT is a file,\n" +
 		"or the name of a script that comes with npulua. Options of npulua, such as --sim, come before the word serve.\n\n" +
 		newServeFlags(new(serveOptions)).FlagUsagesWrapped(100) +
-		"\n/metrics      the script's metrics and those of the schedule, for Prometheus" +
+		"\n/metrics      metrics of the script, of its checks and of the schedule, for Prometheus" +
 		"\n/             a page for people: last result, checks, live values, timeline, history" +
 		"\n/status.json  the same for programs" +
 		"\n/healthz      200 while the schedule is kept, 503 when results are too old\n" +
@@ -95,7 +116,7 @@ func serveCommand(p *program, o *options, args []string) int {
 	if dash != 1 {
 		return p.usage(fmt.Errorf("serve: want one script, got %d; arguments of the script come after --", dash))
 	}
-	if o.timeout > 0 || o.interactive || len(o.chunks) > 0 || o.report != "" {
+	if o.timeout > 0 && !o.sandbox.timed || o.interactive || len(o.chunks) > 0 || o.report != "" {
 		return p.usage(errors.New("serve: --timeout comes after the word serve; -i, -e, -l and --report cannot go with it"))
 	}
 	script, err := scriptCommand(given[0])
@@ -113,6 +134,9 @@ func serveCommand(p *program, o *options, args []string) int {
 	l, err := net.Listen("tcp", so.listen)
 	if err != nil {
 		fmt.Fprintf(p.stderr, "npulua: serve: %v\n", err)
+		if errors.Is(err, syscall.EADDRINUSE) {
+			fmt.Fprintf(p.stderr, "  hint: another program answers there; --listen takes another port, and port 0 any that is free\n")
+		}
 		return exitError
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -131,6 +155,9 @@ func serveCommand(p *program, o *options, args []string) int {
 		Run: func(ctx context.Context, dir string) serve.Output {
 			var list []string
 			list = append(list, global...)
+			if o.sandbox.on { // else it would end after the time of a script that runs once
+				list = append(list, fmt.Sprintf("--timeout=%g", (so.timeout+sandboxEnd).Seconds()))
+			}
 			list = append(list, "--report", dir)
 			list = append(list, script...)
 			return serve.Process(ctx, exe, append(list, rest...))
@@ -142,6 +169,9 @@ func serveCommand(p *program, o *options, args []string) int {
 	}
 	return exitOK
 }
+
+// sandboxEnd is how much later than serve a script in a sandbox ends its own run.
+const sandboxEnd = 10 * time.Second
 
 // scriptCommand is how a script is run: a file, or one that comes with npulua.
 func scriptCommand(name string) ([]string, error) {

@@ -21,6 +21,7 @@ type jsonReport struct {
 	Level         int          `json:"level"`
 	Strict        bool         `json:"strict"`
 	Tests         []jsonTest   `json:"tests"`
+	Data          jsonData     `json:"data"`
 	Totals        jsonTotals   `json:"totals"`
 	Seconds       float64      `json:"seconds"`
 	Ended         *string      `json:"ended"`
@@ -74,6 +75,24 @@ type jsonMetric struct {
 	Result string   `json:"result"`
 }
 
+// jsonData is an object with a member for each.
+type jsonData []Datum
+
+func (d jsonData) MarshalJSON() ([]byte, error) {
+	b := []byte{'{'}
+	for i, x := range d {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		name, err := json.Marshal(x.Name)
+		if err != nil {
+			return nil, err
+		}
+		b = append(append(append(b, name...), ':'), x.JSON...)
+	}
+	return append(b, '}'), nil
+}
+
 type jsonTotals struct {
 	Tests  int `json:"tests"`
 	Pass   int `json:"pass"`
@@ -91,7 +110,7 @@ func (r *Report) JSON() []byte {
 	out := jsonReport{
 		SchemaVersion: SchemaVersion, Title: r.Title, Version: r.Info.Version, Backend: r.Info.Backend, Detail: r.Info.Detail, Simulated: r.Info.Simulated,
 		Devices: []jsonDevice{}, Level: r.Level, Strict: r.Strict, Tests: []jsonTest{},
-		Totals:  jsonTotals{len(r.Tests), n.Pass, n.Warn, n.Fail, n.Error, n.Skip, n.NotRun, n.Flaky},
+		Data: jsonData(r.Data), Totals: jsonTotals{len(r.Tests), n.Pass, n.Warn, n.Fail, n.Error, n.Skip, n.NotRun, n.Flaky},
 		Seconds: seconds(r.Took), Ended: optional(r.Ended), Verdict: r.Verdict().String(), ExitStatus: r.ExitStatus,
 	}
 	for _, d := range r.Info.Devices {

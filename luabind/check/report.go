@@ -23,12 +23,19 @@ type Report struct {
 	Level  int // tests above it were not run
 	Strict bool
 	Tests  []*Test // in the order in which they began
+	Data   []Datum // by name
 	Took   time.Duration
 	// Ended is what ended the program before its end: "interrupted", "timeout". "": it came to its end, and
 	// Status counts.
 	Ended string
 	// ExitStatus is that of the program.
 	ExitStatus int
+}
+
+// Datum is a value that the program gave to its report.
+type Datum struct {
+	Name string
+	JSON []byte
 }
 
 // Info is where tests ran.

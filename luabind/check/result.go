@@ -8,7 +8,10 @@ package check
 import (
 	"fmt"
 	"math"
+	"strings"
 	"time"
+
+	"npulua/luabind/quantity"
 )
 
 // Result is how a test ended.
@@ -73,10 +76,6 @@ type Metric struct {
 // Judge says what a value makes of the metric, and a text where that is not a pass.
 func (m *Metric) Judge() string {
 	m.Result = Pass
-	unit := m.Unit
-	if unit != "" {
-		unit = " " + unit
-	}
 	switch {
 	case m.Value == nil:
 		m.Result = Error
@@ -87,12 +86,21 @@ func (m *Metric) Judge() string {
 		return text
 	case m.Min != nil && *m.Value < *m.Min:
 		m.Result = Fail
-		return fmt.Sprintf("%s is %s%s, below the minimum of %s%s", m.Name, Number(*m.Value), unit, Number(*m.Min), unit)
+		return m.outside("below the minimum", *m.Min)
 	case m.Max != nil && *m.Value > *m.Max:
 		m.Result = Fail
-		return fmt.Sprintf("%s is %s%s, above the maximum of %s%s", m.Name, Number(*m.Value), unit, Number(*m.Max), unit)
+		return m.outside("above the maximum", *m.Max)
 	}
 	return ""
+}
+
+// outside says that the value is beyond a bound, exactly where rounding would hide that.
+func (m *Metric) outside(how string, bound float64) string {
+	value, limit := quantity.Text(*m.Value, m.Unit), quantity.Text(bound, m.Unit)
+	if value == limit {
+		value, limit = Number(*m.Value)+" "+m.Unit, Number(bound)+" "+m.Unit
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s is %s, %s of %s", m.Name, value, how, limit))
 }
 
 // Attempt is one run of a test's function.

@@ -89,14 +89,6 @@ func (t *Test) attempted() string {
 	return fmt.Sprintf("%d attempts", t.Attempts())
 }
 
-// device is the device as tables show it.
-func (t *Test) device() string {
-	if t.Device == NoDevice {
-		return "-"
-	}
-	return strconv.Itoa(t.Device)
-}
-
 // took is the time as tables show it.
 func (t *Test) took() string {
 	if t.Result == NotRun {
@@ -115,19 +107,6 @@ func (t *Test) Line() string {
 		text += ": " + why
 	}
 	return text
-}
-
-// Rows are the tests as a table, with its heading.
-func (r *Report) Rows() [][]string {
-	rows := [][]string{{"Test", "Device", "Result", "Time", "What went wrong"}}
-	for _, t := range r.Tests {
-		name := short(t.Name, maxName)
-		if t.Group != "" {
-			name = short(t.Group, maxName) + ": " + name
-		}
-		rows = append(rows, []string{name, t.device(), t.Result.Label(), t.took(), t.Reason()})
-	}
-	return rows
 }
 
 // Details is what tests that did not pass said, where that is more than the table shows.

@@ -44,6 +44,9 @@ func (v *vmContext) stop() {
 
 // Done implements context.Context.
 func (v *vmContext) Done() <-chan struct{} {
+	if v.meter.limits != nil {
+		v.meter.weigh()
+	}
 	if v.meter.left--; v.meter.left < 0 {
 		v.meter.used()
 		if v.meter.limits != nil && v.Context.Err() != nil {

@@ -42,6 +42,25 @@ func (m *meter) count() {
 	}
 }
 
+// valuesPerInstruction is how many values of `...` are passed on in the time of an instruction, about.
+const valuesPerInstruction = 8
+
+// weigh counts the instruction that comes now by what it does, where that may be much: `...` may stand for a million
+// values. Other instructions that move many have them from this one, or from a function, which counts them itself.
+func (m *meter) weigh() {
+	L := m.global.CurrentThread
+	if L == nil || !frameKnown {
+		return
+	}
+	f := currentFrame(L)
+	if f == nil || f.args < valuesPerInstruction || f.fn == nil || f.fn.IsG || f.pc < 1 || f.pc > len(f.fn.Proto.Code) {
+		return
+	}
+	if in := instruction(f.fn.Proto.Code[f.pc-1]); in.op() == lua.OP_VARARG && in.b() == 0 {
+		m.left -= f.args / valuesPerInstruction
+	}
+}
+
 // between reports whether the instruction that comes now is a jump or a call.
 func (m *meter) between() bool {
 	L := m.global.CurrentThread

@@ -275,7 +275,7 @@ func (t *Threads) runOn(th, L *lua.LState, fn lua.LValue, handler *lua.LFunction
 	for _, a := range args {
 		th.Push(a)
 	}
-	err := th.PCall(len(args), lua.MultRet, handler)
+	err, clean := protectedCall(th, len(args), handler)
 	t.depth--
 	L.G.CurrentThread = L
 	delete(t.fixed, th)
@@ -285,8 +285,35 @@ func (t *Threads) runOn(th, L *lua.LState, fn lua.LValue, handler *lua.LFunction
 			results = append(results, th.Get(i))
 		}
 	}
-	t.give(th, false) // PCall leaves the thread clean
+	t.give(th, !clean)
 	return results, err
+}
+
+// protectedCall is PCall of the function and the n arguments on th. clean: th can be used for another call.
+func protectedCall(th *lua.LState, n int, handler *lua.LFunction) (err error, clean bool) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case *lua.ApiError: // there was no room for the handler
+			err = r
+		default:
+			if !fullAtEntry(th) {
+				panic(r)
+			}
+			err = &lua.ApiError{Type: lua.ApiErrorRun, Object: lua.LString("stack overflow"), StackTrace: "stack traceback:\n\t..."}
+		}
+	}()
+	return th.PCall(n, lua.MultRet, handler), true
+}
+
+// fullAtEntry reports whether the function that runs on th has not begun: there was no room for its arguments. The
+// library fails to say so, since it looks for the line of an instruction that there is not.
+func fullAtEntry(th *lua.LState) bool {
+	if !frameKnown {
+		return false
+	}
+	f := currentFrame(th)
+	return f != nil && f.fn != nil && !f.fn.IsG && f.pc == 0
 }
 
 // xpcall is xpcall(f, handler): the handler runs where the error was raised.

@@ -164,6 +164,7 @@ func baseUnpack(L *lua.LState) int {
 	if L.GetTop()+to-from+1 > maxPushed {
 		raise(L, "too many results to unpack")
 	}
+	charge(L, (to-from)/valuesPerInstruction)
 	for i := from; i <= to; i++ {
 		L.Push(Item(t, i))
 	}

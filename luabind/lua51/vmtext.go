@@ -24,6 +24,7 @@ var vmTexts = []struct {
 	{"environment of given", regexp.MustCompile(`cannot change the environment of given object$`), "'setfenv' cannot change environment of given object"},
 	{"callstack overflow", regexp.MustCompile(`lua callstack overflow$`), "stack overflow"},
 	{"registry overflow", regexp.MustCompile(`registry overflow$`), "stack overflow"},
+	{"index out of range", regexp.MustCompile(`^runtime error: index out of range \[-1\]$`), "stack overflow"}, // see fullAtEntry
 }
 
 // libraryTexts are how messages start that the library puts a blank in front of where it knows no

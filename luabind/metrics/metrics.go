@@ -31,15 +31,28 @@ func (k Kind) String() string { return [...]string{"gauge", "counter", "histogra
 
 // Registry is a set of metrics by name. Its methods, and those of its metrics, may be called from any goroutine.
 type Registry struct {
-	registry *prometheus.Registry
+	registry   *prometheus.Registry
+	registerer prometheus.Registerer // adds what all series have
 
 	mu     sync.Mutex
 	byName map[string]*Metric
 }
 
-// NewRegistry makes a set without metrics.
-func NewRegistry() *Registry {
-	return &Registry{registry: prometheus.NewRegistry(), byName: make(map[string]*Metric)}
+// Names that are npulua's own, so that a server that adds metrics to those of a script never has two of one name.
+const (
+	reservedPrefix = "npulua_"
+	simulatedLabel = "simulated"
+)
+
+// NewRegistry makes a set without metrics. Where simulated, every series has the label simulated="true", so that no alert and
+// no picture takes it for one of hardware.
+func NewRegistry(simulated bool) *Registry {
+	r := &Registry{registry: prometheus.NewRegistry(), byName: make(map[string]*Metric)}
+	r.registerer = r.registry
+	if simulated {
+		r.registerer = prometheus.WrapRegistererWith(prometheus.Labels{simulatedLabel: "true"}, r.registry)
+	}
+	return r
 }
 
 // Shape is what a metric is; two of one name have the same.
@@ -82,7 +95,7 @@ func (r *Registry) Metric(s Shape) (*Metric, error) {
 		return nil, fmt.Errorf("%q and the %s would write lines of one name", s.Name, other)
 	}
 	m := &Metric{Shape: s}
-	err := r.registry.Register(m.collector())
+	err := r.registerer.Register(m.collector())
 	if err == nil && len(m.Labels) == 0 && m.Kind != Gauge { // of a gauge nobody knows the value yet
 		_, err = m.series(nil)
 	}
@@ -97,6 +110,8 @@ func (s *Shape) check() error {
 	switch {
 	case !metricName.MatchString(s.Name):
 		return fmt.Errorf("a name has letters, digits, _ and : and begins with no digit, got %q", s.Name)
+	case strings.HasPrefix(s.Name, reservedPrefix):
+		return fmt.Errorf("names that begin with %s are npulua's own, got %q", reservedPrefix, s.Name)
 	case strings.TrimSpace(s.Help) == "":
 		return errors.New("the help is empty")
 	case !utf8.ValidString(s.Help):
@@ -108,6 +123,8 @@ func (s *Shape) check() error {
 			return fmt.Errorf("a label has letters, digits and _ and begins with no digit, got %q", l)
 		case strings.HasPrefix(l, "__"):
 			return fmt.Errorf("labels that begin with __ are Prometheus' own, got %q", l)
+		case l == simulatedLabel:
+			return fmt.Errorf("the label %q is npulua's own: a simulated run has it", l)
 		case l == "le" && s.Kind == Histogram:
 			return errors.New("the label \"le\" is the histogram's own")
 		case slices.Contains(s.Labels[:i], l):

@@ -2,8 +2,6 @@ package metrics
 
 import (
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -25,7 +23,7 @@ func parse(t *testing.T, text string) map[string]*dto.MetricFamily {
 }
 
 func TestText(t *testing.T) {
-	r := NewRegistry()
+	r := NewRegistry(false)
 	must := func(m *Metric, err error) *Metric {
 		t.Helper()
 		if err != nil {
@@ -59,8 +57,33 @@ func TestText(t *testing.T) {
 	}
 }
 
+func TestSimulated(t *testing.T) {
+	r := NewRegistry(true)
+	for _, s := range []Shape{{Gauge, "free_bytes", "h", []string{"device"}, nil}, {Counter, "n_total", "h", nil, nil}, {Histogram, "copy_seconds", "h", nil, []float64{1}}} {
+		m, err := r.Metric(s)
+		if err == nil && s.Kind == Gauge {
+			err = m.Set(1, map[string]string{"device": "0"})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := r.Text()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "#") && !strings.Contains(line, `simulated="true"`) {
+			t.Errorf("a line is not marked: %s", line)
+		}
+	}
+	if f := parse(t, text); len(f) != 3 {
+		t.Errorf("%d metrics in\n%s", len(f), text)
+	}
+}
+
 func TestRefused(t *testing.T) {
-	r := NewRegistry()
+	r := NewRegistry(false)
 	if _, err := r.Metric(Shape{Kind: Histogram, Name: "h", Help: "h", Buckets: []float64{1}}); err != nil {
 		t.Fatal(err)
 	}
@@ -69,6 +92,7 @@ func TestRefused(t *testing.T) {
 	}
 	for _, s := range []Shape{
 		{Gauge, "", "h", nil, nil}, {Gauge, "1a", "h", nil, nil}, {Gauge, "a-b", "h", nil, nil}, {Gauge, "ä", "h", nil, nil},
+		{Gauge, "npulua_run", "h", nil, nil}, {Gauge, "a", "h", []string{"simulated"}, nil},
 		{Gauge, "a", "", nil, nil}, {Gauge, "a", "\xff", nil, nil},
 		{Gauge, "a", "h", []string{"x-y"}, nil}, {Gauge, "a", "h", []string{"a:b"}, nil}, {Gauge, "a", "h", []string{"__x"}, nil}, {Gauge, "a", "h", []string{"x", "x"}, nil},
 		{Histogram, "a", "h", []string{"le"}, nil}, {Histogram, "a", "h", nil, []float64{}}, {Histogram, "a", "h", nil, []float64{1, 1}}, {Histogram, "a", "h", nil, []float64{math.NaN()}},
@@ -89,7 +113,7 @@ func FuzzLabels(f *testing.F) {
 	f.Add("A", " x ", "A", "0", -29.0)
 	f.Add("npu_free", "help\n\\", "device", "a\"\n\\", 1.5)
 	f.Fuzz(func(t *testing.T, name, help, label, value string, v float64) {
-		r := NewRegistry()
+		r := NewRegistry(false)
 		m, err := r.Metric(Shape{Kind: Gauge, Name: name, Help: help, Labels: []string{label}})
 		if err != nil || m.Set(v, map[string]string{label: value}) != nil {
 			return
@@ -107,7 +131,7 @@ func FuzzLabels(f *testing.F) {
 }
 
 func TestConcurrentUse(t *testing.T) {
-	r := NewRegistry()
+	r := NewRegistry(false)
 	var wait sync.WaitGroup
 	for range 4 {
 		wait.Go(func() {
@@ -128,31 +152,5 @@ func TestConcurrentUse(t *testing.T) {
 	wait.Wait()
 	if text, _ := r.Text(); parse(t, text)["n_total"].Metric[0].Counter.GetValue() != 400 {
 		t.Errorf("want 400 counted:\n%s", text)
-	}
-}
-
-func TestWriteFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "npu.prom")
-	for _, text := range []string{"first\n", ""} {
-		if err := WriteFile(path, text); err != nil {
-			t.Fatal(err)
-		}
-		got, _ := os.ReadFile(path)
-		info, _ := os.Stat(path)
-		if string(got) != text || info.Mode().Perm() != 0o644 {
-			t.Errorf("%q with mode %v, want %q", got, info.Mode(), text)
-		}
-	}
-	if err := WriteFile(filepath.Join(path, "x"), ""); err == nil {
-		t.Error("a file below a file was written")
-	}
-	if err := WriteFile(filepath.Dir(path), ""); err == nil {
-		t.Error("a folder was written over")
-	}
-	if list, _ := os.ReadDir(filepath.Dir(path)); len(list) != 1 {
-		t.Errorf("files are left: %v", list)
-	}
-	if list, _ := filepath.Glob(filepath.Join(filepath.Dir(filepath.Dir(path)), ".*")); len(list) != 0 {
-		t.Errorf("files are left: %v", list)
 	}
 }

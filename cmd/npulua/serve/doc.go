@@ -3,6 +3,6 @@
 //
 // Each run is a process of its own, so that neither a hang in the vendor's library nor a crash takes the server along. What a run
 // reports are files in a folder that it is given: see Report. A run that begins while the one before it has not ended is skipped and
-// counted, and one that takes longer than its timeout is ended. Nothing is cached beyond that: every figure carries the time of
-// its run, and metrics of a run that failed to report are gone.
+// counted, and one that takes longer than its timeout is ended. Nothing is cached beyond that: metrics are
+// those of the last run that has ended, with its time; what it did not report is gone, and all are once they are too old.
 package serve

@@ -42,10 +42,13 @@ func (s *Server) Handler() http.Handler {
 	})
 }
 
-// scriptMetrics are those of the last run; none where it has failed to report any.
+// scriptMetrics are those of the last run; none where it has failed to report any, or is too old.
 func (s *Server) scriptMetrics() ([]*dto.MetricFamily, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.stale() != "" {
+		return nil, nil
+	}
 	return s.report.Metrics, nil
 }
 

@@ -3,7 +3,6 @@ package serve
 import (
 	"bytes"
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -41,15 +40,6 @@ type view struct {
 	Past      []Past // newest first
 }
 
-// checkedTest is a row of the report of module check, as far as the page shows it.
-type checkedTest struct {
-	Name    string  `json:"name"`
-	Device  *int    `json:"device"` // nil: of none
-	Result  string  `json:"result"`
-	Reason  string  `json:"reason"`
-	Seconds float64 `json:"seconds"`
-}
-
 // value is one metric of the script.
 type value struct{ Name, Labels, Value, Help string }
 
@@ -62,13 +52,9 @@ func (s *Server) servePage(w http.ResponseWriter, _ *http.Request) {
 	}
 	if v.Last != nil {
 		v.Session, v.Timeline = v.Last.Session, v.Last.timeline != nil
-		v.Simulated = v.Session != nil && v.Session.Simulated
-		var report struct {
-			Tests   []checkedTest `json:"tests"`
-			Verdict string        `json:"verdict"`
-		}
-		if v.Last.Check != nil && json.Unmarshal(v.Last.Check, &report) == nil {
-			v.Tests, v.Verdict = report.Tests, report.Verdict
+		v.Simulated = v.Last.simulatedRun()
+		if c := v.Last.checks; c != nil {
+			v.Tests, v.Verdict = c.Tests, c.Verdict
 		}
 	}
 	var b bytes.Buffer

@@ -37,6 +37,31 @@ type Report struct {
 	Metrics  []*dto.MetricFamily
 	Check    json.RawMessage
 	Timeline []byte
+	checks   *checked // what Check says; nil: nothing
+}
+
+// checked is the report of module check, as far as it is shown here.
+type checked struct {
+	Tests   []checkedTest `json:"tests"`
+	Verdict string        `json:"verdict"`
+}
+
+// checkedTest is one test of it.
+type checkedTest struct {
+	Name    string          `json:"name"`
+	Group   *string         `json:"group"`  // nil: of none
+	Device  *int            `json:"device"` // nil: of none
+	Result  string          `json:"result"`
+	Reason  string          `json:"reason"`
+	Seconds float64         `json:"seconds"`
+	Metrics []checkedMetric `json:"metrics"`
+}
+
+// checkedMetric is a number that a test measured.
+type checkedMetric struct {
+	Name  string   `json:"name"`
+	Value *float64 `json:"value"` // nil: there was none
+	Unit  string   `json:"unit"`
 }
 
 // readReport reads the files of dir. What cannot be read is an error; the rest is there all the same.
@@ -65,8 +90,9 @@ func readReport(dir string) (Report, error) {
 		return err
 	})
 	read(CheckFile, func(data []byte) error {
-		if !json.Valid(data) {
-			return errors.New("is no JSON")
+		if err := json.Unmarshal(data, &r.checks); err != nil {
+			r.checks = nil
+			return err
 		}
 		r.Check = data
 		return nil
@@ -79,8 +105,11 @@ func readReport(dir string) (Report, error) {
 	return r, errors.Join(errs...)
 }
 
-// reserved is how names of the server's own metrics begin.
-const reserved = "npulua_serve_"
+// reserved is how names of metrics begin that are not the script's; module metrics refuses such.
+const reserved = "npulua_"
+
+// simulatedLabel is the label of metrics that say nothing about real hardware: simulated="true".
+const simulatedLabel = "simulated"
 
 // ownMetrics are the metrics that a script may have. Simulated ones carry a label that says so, so that no alarm and no picture takes them
 // for those of hardware.
@@ -88,7 +117,7 @@ func (r *Report) ownMetrics(errs []error) ([]*dto.MetricFamily, []error) {
 	own := r.Metrics[:0]
 	for _, f := range r.Metrics {
 		if strings.HasPrefix(f.GetName(), reserved) {
-			errs = append(errs, fmt.Errorf("%s: names that begin with %s are the server's own", f.GetName(), reserved))
+			errs = append(errs, fmt.Errorf("%s: names that begin with %s are npulua's own", f.GetName(), reserved))
 			continue
 		}
 		if r.Session != nil && r.Session.Simulated {
@@ -104,8 +133,7 @@ func (r *Report) ownMetrics(errs []error) ([]*dto.MetricFamily, []error) {
 
 // markSimulated gives m the label simulated="true".
 func markSimulated(m *dto.Metric) {
-	const name = "simulated"
-	m.Label = slices.DeleteFunc(m.Label, func(l *dto.LabelPair) bool { return l.GetName() == name })
-	m.Label = append(m.Label, &dto.LabelPair{Name: new(name), Value: new("true")})
+	m.Label = slices.DeleteFunc(m.Label, func(l *dto.LabelPair) bool { return l.GetName() == simulatedLabel })
+	m.Label = append(m.Label, &dto.LabelPair{Name: new(simulatedLabel), Value: new("true")})
 	slices.SortFunc(m.Label, func(a, b *dto.LabelPair) int { return strings.Compare(a.GetName(), b.GetName()) })
 }

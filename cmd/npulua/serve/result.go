@@ -36,10 +36,14 @@ type Result struct {
 	Stdout   string          `json:"stdout"` // the last part
 	Stderr   string          `json:"stderr"` // the last part
 	timeline []byte
+	checks   *checked
 }
 
 // End is when the run was over.
 func (r *Result) End() time.Time { return r.Start.Add(time.Duration(r.Seconds * float64(time.Second))) }
+
+// simulatedRun reports whether the run is known to have been on the simulator.
+func (r *Result) simulatedRun() bool { return r.Session != nil && r.Session.Simulated }
 
 func outcomeOf(status int) Outcome {
 	switch status {

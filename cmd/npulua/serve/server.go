@@ -50,8 +50,9 @@ type Server struct {
 	runs    int       // begun so far
 	skipped int
 	counts  map[Outcome]int
-	stopped bool
-	report  Report // of the last run
+	// simulated is how many of counts were on the simulator.
+	simulated map[Outcome]int
+	report    Report // of the last run
 
 	done sync.WaitGroup
 }
@@ -61,6 +62,8 @@ type run struct {
 	number int
 	start  time.Time
 	cancel context.CancelCauseFunc
+
+	skipped int // runs that were due meanwhile
 }
 
 // Causes of the end of a run's context.
@@ -77,14 +80,15 @@ func New(cfg Config) *Server {
 	if cfg.Log == nil {
 		cfg.Log = func(string, ...any) {}
 	}
-	s := &Server{cfg: cfg, counts: make(map[Outcome]int), began: cfg.Now()}
+	s := &Server{cfg: cfg, counts: make(map[Outcome]int), simulated: make(map[Outcome]int), began: cfg.Now()}
 	s.registry = prometheus.NewRegistry()
 	s.registry.MustRegister(&collector{s})
 	return s
 }
 
 // Serve keeps the schedule and answers requests on l until ctx is done. Then no run begins any more, the one under
-// way may end for drain, and the listener is closed; requests are answered until then.
+// way may end for drain, and the listener is closed; requests are answered until then. A run that does not end even when it is killed is
+// an error, and left behind.
 func (s *Server) Serve(ctx context.Context, l net.Listener, drain time.Duration) error {
 	h := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, WriteTimeout: time.Minute}
 	failed := make(chan error, 1)
@@ -103,7 +107,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, drain time.Duration)
 	}
 	stop()
 	<-ended
-	s.drain(drain)
+	if e := s.drain(drain); err == nil {
+		err = e
+	}
 	finish, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	if e := h.Shutdown(finish); e != nil {
@@ -113,16 +119,29 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, drain time.Duration)
 }
 
 // drain lets the run under way end, or ends it after limit.
-func (s *Server) drain(limit time.Duration) {
+func (s *Server) drain(limit time.Duration) error {
 	s.mu.Lock()
 	r := s.running
 	s.mu.Unlock()
-	if r != nil {
-		s.cfg.Log("run %d is under way and may take %v to end", r.number, limit)
-		t := time.AfterFunc(limit, func() { r.cancel(errStopped) })
-		defer t.Stop()
+	if r == nil {
+		return nil
 	}
-	s.done.Wait()
+	s.cfg.Log("run %d is under way and may take %v to end", r.number, limit)
+	t := time.AfterFunc(limit, func() { r.cancel(errStopped) })
+	defer t.Stop()
+	ended := make(chan struct{})
+	go func() {
+		s.done.Wait()
+		close(ended)
+	}()
+	late := time.NewTimer(limit + 2*endTime)
+	defer late.Stop()
+	select {
+	case <-ended:
+		return nil
+	case <-late.C:
+		return fmt.Errorf("run %d was killed and has not ended: it waits in the kernel", r.number)
+	}
 }
 
 // keep begins a run at once and then every Every, until ctx is done.
@@ -144,7 +163,9 @@ func (s *Server) begin() {
 	defer s.mu.Unlock()
 	if s.running != nil {
 		s.skipped++
-		s.cfg.Log("a run is due, but run %d has not ended: skipped", s.running.number)
+		if s.running.skipped++; s.running.skipped == 1 { // the end tells of the rest
+			s.cfg.Log("a run is due, but run %d has not ended: skipped", s.running.number)
+		}
 		return
 	}
 	s.runs++
@@ -178,7 +199,7 @@ func (s *Server) make(ctx context.Context, r *run) {
 	case errStopped:
 		res.Outcome, res.Problem = Stopped, "the server was ended"
 	}
-	res.Session, res.Check, res.timeline = report.Session, report.Check, report.Timeline
+	res.Session, res.Check, res.checks, res.timeline = report.Session, report.Check, report.checks, report.Timeline
 	res.Seconds = s.cfg.Now().Sub(r.start).Seconds()
 	if res.Outcome != Passed {
 		s.cfg.Log("run %d: %s, exit status %d %s", res.Number, res.Outcome, res.Status, res.Problem)
@@ -186,8 +207,17 @@ func (s *Server) make(ctx context.Context, r *run) {
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if was := s.last(); res.simulatedRun() && (was == nil || !was.simulatedRun()) {
+		s.cfg.Log("run %d was simulated: its results say nothing about real hardware", res.Number)
+	}
+	if r.skipped > 1 {
+		s.cfg.Log("run %d has ended after %.3g s; %d runs were skipped", res.Number, res.Seconds, r.skipped)
+	}
 	s.running = nil
 	s.counts[res.Outcome]++
+	if res.simulatedRun() {
+		s.simulated[res.Outcome]++
+	}
 	s.report = report
 	if s.results = append(s.results, res); len(s.results) > kept {
 		s.results = s.results[1:]

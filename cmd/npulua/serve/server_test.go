@@ -41,7 +41,8 @@ func bubble(t *testing.T, cfg Config, fn func(s *Server, stop func())) {
 		fn(s, cancel)
 		cancel()
 		<-ended
-		s.drain(0)
+		_ = s.drain(0) // a test may have a run that takes its time
+		s.done.Wait()
 	})
 }
 
@@ -121,7 +122,9 @@ func TestDrain(t *testing.T) {
 				s.begin()
 				time.Sleep(time.Second)
 				began := time.Now()
-				s.drain(10 * time.Second)
+				if err := s.drain(10 * time.Second); err != nil {
+					t.Error(err)
+				}
 				if took := time.Since(began); took > 10*time.Second {
 					t.Errorf("the drain took %v", took)
 				}
@@ -131,6 +134,117 @@ func TestDrain(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestDrainGivesUp has a run that nothing ends, as in a call of the kernel that hangs.
+func TestDrainGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Config{Every: time.Hour, Timeout: time.Hour, Run: func(context.Context, string) Output {
+			time.Sleep(time.Hour)
+			return Output{Status: -1}
+		}})
+		s.begin()
+		began := time.Now()
+		if err := s.drain(10 * time.Second); err == nil || !strings.Contains(err.Error(), "run 1 was killed and has not ended") {
+			t.Errorf("drain: %v", err)
+		}
+		if took := time.Since(began); took > 10*time.Second+3*endTime {
+			t.Errorf("the drain took %v", took)
+		}
+		s.done.Wait()
+	})
+}
+
+// samples are the values on /metrics by name and labels: "name{a=1,b=2}"; empty labels are left out, as Prometheus does.
+func samples(t *testing.T, s *Server) map[string]float64 {
+	t.Helper()
+	_, body := get(t, s, "/metrics")
+	p := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := p.TextToMetricFamilies(strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := make(map[string]float64)
+	for name, f := range families {
+		for _, m := range f.Metric {
+			var labels []string
+			for _, l := range m.Label {
+				if l.GetValue() != "" {
+					labels = append(labels, l.GetName()+"="+l.GetValue())
+				}
+			}
+			key := name
+			if labels != nil {
+				key += "{" + strings.Join(labels, ",") + "}"
+			}
+			out[key] = m.GetGauge().GetValue() + m.GetCounter().GetValue() + m.GetUntyped().GetValue()
+		}
+	}
+	return out
+}
+
+func TestMetrics(t *testing.T) {
+	const checks = `{"verdict": "fail", "tests": [
+		{"name": "copy", "device": 0, "result": "pass", "metrics": [{"name": "rate", "value": 1, "unit": "B/s"}, {"name": "rate", "value": 2.5, "unit": "B/s"}]},
+		{"name": "copy", "device": 1, "result": "fail", "group": "memory", "metrics": [{"name": "rate", "value": null, "unit": "B/s"}]},
+		{"name": "twice", "device": null, "result": "skip"}, {"name": "twice", "result": "skip"}]}`
+	run := 0
+	var release chan struct{}
+	var s *Server
+	cfg := Config{Every: 10 * time.Second, Timeout: 10 * time.Second, Run: func(_ context.Context, dir string) Output {
+		switch run++; run {
+		case 1: // on hardware
+			write(t, dir, map[string]string{SessionFile: `{"backend": "acl"}`, MetricsFile: "free_bytes 7\n", CheckFile: checks})
+			return Output{Status: 3}
+		case 2:
+			write(t, dir, map[string]string{SessionFile: `{"backend": "sim", "simulated": true}`, MetricsFile: "free_bytes 8\n", CheckFile: checks})
+			return Output{}
+		}
+		<-release
+		return Output{Status: -1}
+	}}
+	check := func(what string, want map[string]float64, absent ...string) {
+		t.Helper()
+		got := samples(t, s)
+		for name, v := range want {
+			if g, ok := got[name]; !ok || g != v {
+				t.Errorf("%s: %s = %v (there: %v), want %v", what, name, g, ok, v)
+			}
+		}
+		for name := range got {
+			for _, prefix := range absent {
+				if strings.HasPrefix(name, prefix) {
+					t.Errorf("%s: %s is there", what, name)
+				}
+			}
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s, release = New(cfg), make(chan struct{})
+		began := float64(time.Now().Unix())
+		check("before the first run", map[string]float64{"npulua_serve_runs_total{outcome=passed}": 0, "npulua_serve_running": 0, "npulua_serve_interval_seconds": 10}, "npulua_run_", "npulua_check_")
+		s.begin()
+		s.done.Wait()
+		check("after a failure", map[string]float64{
+			"npulua_serve_runs_total{outcome=failed}": 1, "npulua_run_success": 0, "npulua_run_exit_status": 3, "npulua_run_simulated": 0, "npulua_run_timestamp_seconds": began,
+			"free_bytes": 7, "npulua_check_result{device=0,result=pass,test=copy}": 1, "npulua_check_result{device=1,group=memory,result=fail,test=copy}": 1,
+			"npulua_check_result{result=skip,test=twice}": 2, "npulua_check_metric{device=0,metric=rate,test=copy,unit=B/s}": 2.5,
+		}, "npulua_check_metric{device=1")
+		time.Sleep(time.Second)
+		s.begin()
+		s.done.Wait()
+		check("after a simulated run", map[string]float64{
+			"npulua_serve_runs_total{outcome=passed,simulated=true}": 1, "npulua_serve_runs_total{outcome=passed}": 0, "npulua_run_success{simulated=true}": 1, "npulua_run_simulated": 1,
+			"npulua_run_timestamp_seconds{simulated=true}": began + 1, "free_bytes{simulated=true}": 8, "npulua_check_result{device=0,result=pass,simulated=true,test=copy}": 1,
+			"npulua_check_metric{device=0,metric=rate,simulated=true,test=copy,unit=B/s}": 2.5,
+		}, "npulua_run_success{}")
+		s.begin() // hangs
+		time.Sleep(31 * time.Second)
+		check("when all that is too old", map[string]float64{"npulua_run_success{simulated=true}": 0, "npulua_serve_running": 1, "npulua_run_timestamp_seconds{simulated=true}": began + 1}, "free_bytes", "npulua_check_")
+		close(release)
+		s.done.Wait()
+		check("after a run without a report", map[string]float64{"npulua_run_success": 0, "npulua_run_exit_status": -1, "npulua_serve_runs_total{outcome=timed_out}": 1}, "free_bytes", "npulua_check_", "npulua_run_simulated")
+	})
 }
 
 func TestReport(t *testing.T) {
@@ -174,7 +288,7 @@ func TestReport(t *testing.T) {
 	if f := families["npu_temperature_celsius"]; f == nil || f.Metric[0].GetGauge().GetValue() != 41.5 || len(f.Metric[0].Label) != 3 || f.Metric[0].Label[1].GetName() != "simulated" {
 		t.Errorf("metric of the script: %v", f)
 	}
-	if families["npulua_serve_runs_total"] == nil || families["npulua_serve_simulated"].Metric[0].GetGauge().GetValue() != 1 {
+	if families["npulua_serve_runs_total"] == nil || families["npulua_run_simulated"].Metric[0].GetGauge().GetValue() != 1 {
 		t.Error("metrics of the server are missing")
 	}
 	_, body = get(t, s, "/")

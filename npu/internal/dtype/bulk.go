@@ -1,6 +1,7 @@
 package dtype
 
 import (
+	"bytes"
 	"math"
 	"unsafe"
 )
@@ -138,18 +139,25 @@ func widenSpan[E element](r *span) func([]E) {
 // Difference is the first index at which a (of type t) and b (of type u) differ by more than
 // tolerance, or -1. NaN is close to NaN only. Both have n elements.
 func Difference(t DType, a []byte, u DType, b []byte, n int, tolerance float64) int {
-	if t == Float32 && u == Float32 {
-		x, y := view[float32](a), view[float32](b)
-		for i := range x {
-			if x[i] != y[i] && !isClose(float64(x[i]), float64(y[i]), tolerance) {
+	const block = 1024 // elements
+	for first := 0; first < n; first += block {
+		last := min(first+block, n)
+		if t == u && bytes.Equal(a[first*t.Size():last*t.Size()], b[first*t.Size():last*t.Size()]) {
+			continue // equal bits are equal, or both NaN
+		}
+		if t == Float32 && u == Float32 {
+			x, y := view[float32](a)[first:last], view[float32](b)[first:last]
+			for i := range x {
+				if x[i] != y[i] && !isClose(float64(x[i]), float64(y[i]), tolerance) {
+					return first + i
+				}
+			}
+			continue
+		}
+		for i := first; i < last; i++ {
+			if x, y := t.Get(a, i), u.Get(b, i); x != y && !isClose(x, y, tolerance) {
 				return i
 			}
-		}
-		return -1
-	}
-	for i := range n {
-		if x, y := t.Get(a, i), u.Get(b, i); x != y && !isClose(x, y, tolerance) {
-			return i
 		}
 	}
 	return -1

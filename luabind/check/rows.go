@@ -1,0 +1,97 @@
+package check
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// row is a line of the table: a test, or the same one on several devices of which the same is to say.
+type row struct {
+	first   *Test
+	devices []int // in ascending order; nil: none
+	reason  string
+	longest *Test
+}
+
+// Rows are the tests as a table, with its heading. Results of a test on several devices are next to each other, and in one
+// line, with the longest time, where they do not differ.
+func (r *Report) Rows() [][]string {
+	var order []string
+	rows := make(map[string][]*row)
+	for _, t := range r.Tests {
+		name := t.Name
+		if t.Group != "" {
+			name = t.Group + ": " + name
+		}
+		if rows[name] == nil {
+			order = append(order, name)
+		}
+		if x := fold(rows[name], t); x != nil {
+			x.devices = append(x.devices, t.Device)
+			if t.Took > x.longest.Took {
+				x.longest = t
+			}
+			continue
+		}
+		rows[name] = append(rows[name], &row{first: t, devices: t.devices(), reason: t.Reason(), longest: t})
+	}
+	out := [][]string{{"Test", "Device", "Result", "Time", "What went wrong"}}
+	for _, name := range order {
+		for _, x := range rows[name] {
+			out = append(out, []string{x.shown(), deviceList(x.devices), x.first.Result.Label(), x.longest.took(), x.reason})
+		}
+	}
+	return out
+}
+
+// shown is the name as the table has it.
+func (x *row) shown() string {
+	name := short(x.first.Name, maxName)
+	if x.first.Group != "" {
+		name = short(x.first.Group, maxName) + ": " + name
+	}
+	return name
+}
+
+// fold finds the row that t can be added to: of the same result, for devices before its own.
+func fold(rows []*row, t *Test) *row {
+	if t.Device == NoDevice || t.Result == Fail || t.Result == Error {
+		return nil
+	}
+	for _, x := range rows {
+		if n := len(x.devices); n > 0 && x.devices[n-1] < t.Device && x.first.Result == t.Result && x.reason == t.Reason() {
+			return x
+		}
+	}
+	return nil
+}
+
+// devices is the device of t as a list.
+func (t *Test) devices() []int {
+	if t.Device == NoDevice {
+		return nil
+	}
+	return []int{t.Device}
+}
+
+// deviceList is a list of ids in ascending order: "0-2,5"; "-": none.
+func deviceList(ids []int) string {
+	if len(ids) == 0 {
+		return "-"
+	}
+	var parts []string
+	for i := 0; i < len(ids); {
+		j := i
+		for j+1 < len(ids) && ids[j+1] == ids[j]+1 {
+			j++
+		}
+		if j == i {
+			parts = append(parts, strconv.Itoa(ids[i]))
+		} else {
+			parts = append(parts, fmt.Sprintf("%d-%d", ids[i], ids[j]))
+		}
+		i = j + 1
+	}
+	return strings.Join(parts, ",")
+}

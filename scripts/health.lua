@@ -1,0 +1,373 @@
+-- health: check that the devices of this server do their work.
+local args, check, measure = require "args", require "check", require "measure"
+local npu = require "npu"
+
+local opt = args.parse{
+  name = "health", summary = "check that the devices of this server do their work",
+  text = [[
+Level 1 takes seconds: every device answers, its sensors show nothing wrong, memory holds data, copies of every kind bring the right bytes, streams and events keep their order, kernels compute what they should, and launches do not lag.
+
+Level 2 takes longer: copies between host and device and inside the device are measured, compared with the least that such a part does and with the other devices, every pair of devices copies, and a matrix product is checked.
+
+Level 3 tests memory: most of what is free, with several patterns (--memory says how much), and sensors after work.
+
+Exit status: 0 all passed, 3 something failed, 4 something could not run or nothing was checked, 2 wrong options.
+
+With --scenario the checks are rehearsed on the simulator instead: they run in a process of their own for each scenario of faults, which must find what goes wrong there.]],
+  options = {
+    {"device", "LIST", "devices to check, such as 0,2-3", type = "devices", default = "all"},
+    {"timeout", "TIME", "time that each test may take", type = "seconds", default = 60, min = 0.01},
+    {"memory", "SIZE", "memory that level 3 tests on each device, or all (of what is free)", type = "string", default = "1G"},
+    {"min-copy", "GB/S", "least bandwidth between host and device, instead of what is known of the part", type = "number", min = 0},
+    {"max-temperature", "C", "temperature of the chip that is too hot, in degrees Celsius", type = "number", default = 90},
+    {"scenario", "NAME", "rehearse a scenario of faults, or all, on the simulator", many = true},
+    check.options,
+  },
+}
+
+if #opt.scenario > 0 then return require("rehearse").run("health", opt) end
+
+check.setup{
+  title = "health", json = opt.json, junit = opt.junit, markdown = opt.markdown, strict = opt.strict, level = opt.level, timeout = opt.timeout,
+}
+
+-- A wait has half of a test's time, so that a device that hangs fails the test, instead of ending it.
+local patience = opt.timeout / 2
+
+-- Least bandwidths in GB/s by family, about a quarter of what the slot or the memory of such a part has: lower is broken, not slow.
+local floors = {
+  ["310P"] = {host = 6, device = 25},
+  ["910"] = {host = 6, device = 200},
+  ["910B"] = {host = 12, device = 200},
+  ["910_93"] = {host = 12, device = 200},
+  ["950"] = {host = 12, device = 200},
+}
+
+local KB, MB, GB = 1024, 1024 * 1024, 1024 * 1024 * 1024
+
+-- What the tests of all devices measured: figures[name][device].
+local figures = {}
+local function figure(name, device, value)
+  figures[name] = figures[name] or {}
+  figures[name][device] = value
+end
+
+local function expect_pattern(t, host, seed, what)
+  local same, how = measure.compare(host, seed)
+  return t:expect(same, "%s: %s", what, how or "")
+end
+
+-- Copies n bytes of a pattern through the steps that path(buffers, stream) queues, and compares what comes back.
+local function round_trip(t, n, seed, what, pinned, path)
+  local ctx = npu.current_context()
+  local s = ctx:create_stream()
+  local source = measure.pattern(npu.host("uint8", n, {pinned = pinned}), seed)
+  local result = npu.host("uint8", n, {pinned = pinned})
+  local x, y = ctx:alloc("uint8", n), ctx:alloc("uint8", n)
+  path(s, x, y, source, result)
+  s:synchronize(patience)
+  expect_pattern(t, result, seed, what)
+  for _, b in ipairs{x, y, source, result, s} do b:close() end
+end
+
+local function sensors(t, id)
+  local r = npu.device(id):sensors()
+  if not r.available then t:skip("%s", r.reason) end
+  if r.health ~= "unknown" then
+    t:expect(r.health == "ok" or r.health == "warning", "the device reports the health %q", r.health)
+    if r.health == "warning" then t:warn("the device reports the health \"warning\"") end
+  else
+    t:warn("the health is unknown: %s", r.absent.health or "the driver does not tell")
+  end
+  for _, f in ipairs(r.faults or {}) do t:warn("the device reports the fault %s %s", f.hex, f.text or "") end
+  if r.temperature then t:metric("temperature", r.temperature, "°C", {max = opt.max_temperature}) end
+  if r.hbm_temperature then t:metric("HBM temperature", r.hbm_temperature, "°C", {max = opt.max_temperature + 10}) end
+  if r.power then t:metric("power", r.power, "W") end
+  if r.ecc.double_bit then t:metric("memory errors not corrected", r.ecc.double_bit, "", {max = 0}) end
+  if r.ecc.isolated_pages and r.ecc.isolated_pages > 0 then t:warn("%d memory pages are taken out of use", r.ecc.isolated_pages) end
+  if r.ecc.single_bit then
+    t:metric("memory errors corrected", r.ecc.single_bit, "")
+    if r.ecc.single_bit > 0 then t:warn("%d memory errors were corrected since the start of the system", r.ecc.single_bit) end
+  end
+end
+
+local function streams_and_events(t)
+  local ctx = npu.current_context()
+  local first, second = ctx:create_stream(), ctx:create_stream()
+  local begin, done = ctx:create_event{timing = true}, ctx:create_event{timing = true}
+  local n = 64 * KB
+  local source, result = measure.pattern(npu.host("uint8", n), 11), npu.host("uint8", n)
+  local x, y = ctx:alloc("uint8", n), ctx:alloc("uint8", n)
+  first:record(begin)
+  first:copy(x, source)
+  first:copy(y, x)
+  first:record(done)
+  second:wait(done)
+  second:copy(result, y)
+  second:synchronize(patience)
+  expect_pattern(t, result, 11, "a copy that waits for another stream")
+  t:expect(done:query() and first:query() and second:query(), "work that was waited for is not done")
+  local took = npu.elapsed(begin, done)
+  t:expect(took > 0, "two events with copies between them are %g s apart", took)
+end
+
+-- Runs what an operator needs and skips where this machine has none.
+local function operator(t, fn)
+  local ok, err = pcall(fn)
+  if ok then return true end
+  if type(err) == "table" and err.code == 207000 then t:skip("%s", err.message or tostring(err)) end
+  error(err, 0)
+end
+
+local function vector_kernel(t)
+  local ctx = npu.current_context()
+  local s, n = ctx:create_stream(), 100003
+  local a, b, y = ctx:alloc("float32", n), ctx:alloc("float32", n), ctx:alloc("float32", n)
+  local ha, hb, hy = npu.host("float32", n), npu.host("float32", n), npu.host("float32", n)
+  ha:set(function(i) return i % 1021 end)
+  hb:set(function(i) return i % 509 * 0.5 end)
+  s:copy(a, ha)
+  s:copy(b, hb)
+  operator(t, function() npu.ops.add(s, y, a, b) end)
+  s:copy(hy, y)
+  s:synchronize(patience)
+  ha:set(function(i) return i % 1021 + i % 509 * 0.5 end)
+  local same, at = hy:close_to(ha)
+  t:expect(same, "element %d of a sum of vectors is wrong: %s", at or 0, at and ("%g instead of %g"):format(hy[at], ha[at]) or "")
+end
+
+-- Small whole numbers, whose products and sums are exact in every type.
+local function matrix_kernel(t)
+  local ctx = npu.current_context()
+  local s, m, n, k = ctx:create_stream(), 96, 80, 64
+  local ha, hb, hc = npu.host("float16", m * k), npu.host("float16", k * n), npu.host("float16", m * n)
+  ha:set(function(i) return (i * 7) % 5 - 2 end)
+  hb:set(function(i) return (i * 11) % 7 - 3 end)
+  local a, b, c = ctx:alloc("float16", m * k), ctx:alloc("float16", k * n), ctx:alloc("float16", m * n)
+  s:copy(a, ha)
+  s:copy(b, hb)
+  operator(t, function() npu.ops.matmul(s, c, a, b, m, n, k) end)
+  s:copy(hc, c)
+  s:synchronize(patience)
+  local ta, tb, wrong, first = ha:to_table(), hb:to_table(), 0, nil
+  for row = 0, m - 1 do
+    for column = 1, n do
+      local sum = 0
+      for i = 1, k do sum = sum + ta[row * k + i] * tb[(i - 1) * n + column] end
+      if hc[row * n + column] ~= sum then
+        wrong = wrong + 1
+        first = first or ("%g instead of %g in row %d, column %d"):format(hc[row * n + column], sum, row + 1, column)
+      end
+    end
+  end
+  t:expect(wrong == 0, "%d of %d elements of a matrix product are wrong: %s", wrong, m * n, first or "")
+end
+
+-- Median of the time from a launch to its end, as the host sees it. The first launches load what is needed.
+local function launch_latency(t, id)
+  local ctx = npu.current_context()
+  local s, x = ctx:create_stream(), ctx:alloc("float32", 1024)
+  x:upload(npu.host("float32", 1024, {pinned = false}))
+  local samples = {}
+  for i = 1, 22 do
+    local start = npu.time()
+    operator(t, function() npu.ops.add(s, x, x, x) end)
+    s:synchronize(patience)
+    if i > 2 then samples[#samples + 1] = npu.time() - start end
+  end
+  local median = measure.stats(samples).median
+  figure("launches", id, median)
+  t:metric("launch, median", median, "s", {max = 1e-3})
+end
+
+-- Bytes a second of copies that are queued one after the other, between two events; the best of three.
+local function rate(s, begin, done, dst, src)
+  local best = 0
+  for _ = 1, 3 do
+    s:record(begin)
+    for _ = 1, 4 do s:copy(dst, src) end
+    s:record(done)
+    s:synchronize(patience)
+    best = math.max(best, 4 * dst.bytes / npu.elapsed(begin, done))
+  end
+  return best
+end
+
+local function speed(t, id)
+  local ctx = npu.current_context()
+  local s, n = ctx:create_stream(), 32 * MB
+  local begin, done = ctx:create_event{timing = true}, ctx:create_event{timing = true}
+  local x, y = ctx:alloc("uint8", n), ctx:alloc("uint8", n)
+  local source, result = measure.pattern(npu.host("uint8", n), id), npu.host("uint8", n)
+  local floor = floors[ctx.device.info.family] or {}
+  local host = opt.min_copy or floor.host
+  for _, way in ipairs{
+    {"host to device", x, source, host}, {"inside the device", y, x, floor.device}, {"device to host", result, y, host},
+  } do
+    local name, dst, src, least = unpack(way)
+    local r = rate(s, begin, done, dst, src)
+    figure(name, id, r)
+    t:metric(name, r, "B/s", {min = least and least * 1e9})
+  end
+  expect_pattern(t, result, id, "what came back")
+end
+
+-- Memory in pieces, each with patterns that differ and with all bits set and clear.
+local function memory(t, id)
+  local dev, ctx = npu.device(id), npu.current_context()
+  local free, wanted = dev:memory().free, opt.memory
+  local want = free
+  if wanted ~= "all" then
+    local number, unit = wanted:match("^(%d+%.?%d*)([KMGT]?)i?B?$")
+    if not number then t:error("--memory wants a size such as 1G, or all, got %s", wanted) end
+    want = tonumber(number) * ({[""] = 1, K = KB, M = MB, G = GB, T = 1024 * GB})[unit]
+  end
+  if want > free then t:warn("only %s are free, not %s", measure.text(free, "B"), wanted) end
+  want = math.min(want, free - 64 * MB) -- what the runtime needs
+  local piece = 32 * MB
+  local host, back, s = npu.host("uint8", piece), npu.host("uint8", piece), ctx:create_stream()
+  local pieces = {}
+  for i = 1, math.max(math.floor(want / piece), 1) do pieces[i] = ctx:alloc("uint8", piece) end
+  t:log("%s tested, %s free", measure.text(#pieces * piece, "B"), measure.text(free, "B"))
+  for i, p in ipairs(pieces) do -- all of them, before any is read: an address that stands for two shows
+    measure.pattern(host, i)
+    s:copy(p, host)
+    s:synchronize(patience)
+  end
+  local bad = 0
+  for i, p in ipairs(pieces) do
+    s:copy(back, p)
+    s:synchronize(patience)
+    if not expect_pattern(t, back, i, ("piece %d of %d"):format(i, #pieces)) then bad = bad + 1 end
+    if bad == 8 then t:fail("further pieces were not read") break end
+  end
+  for _, value in ipairs{0, 255, 0x55, 0xaa} do
+    host:fill(value)
+    for _, p in ipairs(pieces) do s:fill(p, value) end
+    for i, p in ipairs(pieces) do
+      s:copy(back, p)
+      s:synchronize(patience)
+      local same, at = back:close_to(host)
+      if not t:expect(same, "piece %d of %d: byte %d is not 0x%02x", i, #pieces, at or 0, value) then return end
+    end
+  end
+end
+
+local working, failed = {}, {} -- devices that answer, a list; by id, those that a test found wanting
+
+-- Copies from one device to every other one that has passed so far, so that nobody is blamed for another: verified on
+-- the way back.
+local function peers(t, from, working)
+  local dev, n = npu.device(from), 8 * MB
+  local ctx = npu.current_context()
+  local s, x = ctx:create_stream(), ctx:alloc("uint8", n)
+  local begin, done = ctx:create_event{timing = true}, ctx:create_event{timing = true}
+  local source, result = npu.host("uint8", n), npu.host("uint8", n)
+  for _, to in ipairs(working) do
+    local peer = npu.device(to)
+    if failed[to] and to ~= from then
+      t:log("device %d was left out: it has failed", to)
+    elseif to ~= from and not dev:can_access_peer(peer) then
+      t:warn("device %d cannot reach the memory of device %d", from, to)
+    elseif to ~= from then
+      local way = ("device %d to device %d"):format(from, to)
+      dev:enable_peer_access(peer)
+      local target, back = peer.context:alloc("uint8", n), peer.context:create_stream()
+      ctx:set_current()
+      measure.pattern(source, 1000 * from + to)
+      s:copy(x, source)
+      local r = rate(s, begin, done, target, x)
+      figure("between devices", ("%d to %d"):format(from, to), r)
+      t:metric(way, r, "B/s")
+      back:copy(result, target)
+      back:synchronize(patience)
+      expect_pattern(t, result, 1000 * from + to, way)
+    end
+  end
+end
+
+-- Each test: name, level, function of the test and the device's id.
+local tests = {
+  {"sensors", 1, sensors},
+  {"memory holds data", 1, function(t)
+    round_trip(t, 4 * MB, 1, "memory", true, function(s, x, y, source, result)
+      s:copy(x, source)
+      s:fill(y, 0x5a)
+      s:copy(result, x)
+    end)
+  end},
+  {"copies", 1, function(t)
+    for seed, n in ipairs{1, 4 * KB, 1 * MB + 3} do
+      round_trip(t, n, seed, measure.text(n, "B") .. ", pinned", true, function(s, x, y, source, result)
+        s:copy(x, source)
+        s:copy(y, x)
+        s:copy(result, y)
+      end)
+    end
+    round_trip(t, 1 * MB, 9, "1 MiB, pageable", false, function(s, x, y, source, result)
+      npu.copy(x, source)
+      s:copy(y, x)
+      s:synchronize(patience)
+      npu.copy(result, y)
+    end)
+  end},
+  {"streams and events", 1, streams_and_events},
+  {"vector kernel", 1, vector_kernel},
+  {"launch latency", 1, launch_latency},
+  {"copy speed", 2, speed},
+  {"matrix kernel", 2, matrix_kernel},
+  {"memory test", 3, memory},
+  {"sensors after work", 3, sensors},
+}
+
+-- The first test of a device opens it. Where that fails the others have nothing to say.
+local function answers(id)
+  return check.test("answers", {device = id, open = false}, function(t)
+    local ok, dev = t:try(npu.device, id)
+    if not ok then return end
+    local m
+    if not t:try(function() m = dev:memory() end) then return end
+    t:metric("memory", m.total, "B", {min = 1})
+    t:metric("memory that is free", m.free, "B")
+    t:log("%s", dev.name)
+  end) == "pass"
+end
+
+local function run(name, level, id, fn, ...)
+  local more = {...}
+  local result = check.test(name, {device = id, level = level}, function(t) t:try(fn, t, id, unpack(more)) end)
+  failed[id] = failed[id] or result == "fail" or result == "error"
+end
+
+if #opt.device == 0 then
+  check.test("answers", function(t) t:error("there is no device: the %s backend shows none", npu.backend) end)
+end
+for _, id in ipairs(opt.device) do
+  if answers(id) then
+    working[#working + 1] = id
+    for _, row in ipairs(tests) do run(row[1], row[2], id, row[3]) end
+  else
+    check.test("other tests", {device = id, open = false}, function(t) t:skip("the device does not answer") end)
+  end
+end
+
+if #working > 1 then
+  for _, id in ipairs(working) do run("copies to other devices", 2, id, peers, working) end
+end
+
+-- A device that is much slower than the best of its kind is suspicious, whatever the limits say.
+local slower = {launches = function(v, all) return v > 4 * all.median end}
+local function less(v, all) return v < all.max / 2 end
+for _, name in ipairs{"launches", "host to device", "inside the device", "device to host", "between devices"} do
+  local list = {}
+  for _, v in pairs(figures[name] or {}) do list[#list + 1] = v end
+  if #list > 1 then
+    local all = measure.stats(list)
+    check.test("devices alike: " .. name, {level = name == "launches" and 1 or 2}, function(t)
+      for device, v in pairs(figures[name]) do
+        local unit = name == "launches" and "s" or "B/s"
+        t:expect(not (slower[name] or less)(v, all), "device %s has %s, others %s", device, measure.text(v, unit), measure.text(name == "launches" and all.median or all.max, unit))
+      end
+    end)
+  end
+end

@@ -1,0 +1,495 @@
+package tests
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+)
+
+// served is an npulua serve that is under way.
+type served struct {
+	t     *testing.T
+	base  string // "http://127.0.0.1:port"
+	cmd   *exec.Cmd
+	ended chan struct{} // closed when the process is over
+
+	mu     sync.Mutex
+	stderr strings.Builder
+}
+
+var servedAt = regexp.MustCompile(`on (http://\S+)/$`)
+
+// serveEnv are variables of the environment of servers and of what they run.
+var serveEnv = append(os.Environ(), "ASCEND_LAUNCH_BLOCKING=", "GORACE=atexit_sleep_ms=0")
+
+// serveScript starts a server in a folder of its own on a port that is free. before are options of npulua, after those of serve, the
+// script and its arguments.
+func serveScript(t *testing.T, before, after []string) *served {
+	t.Helper()
+	s := &served{t: t, ended: make(chan struct{})}
+	args := append(append(append([]string{}, before...), "serve", "--listen", "127.0.0.1:0"), after...)
+	s.cmd = exec.Command(binary, args...)
+	s.cmd.Env, s.cmd.Dir = serveEnv, t.TempDir()
+	pipe, err := s.cmd.StderrPipe()
+	if err == nil {
+		err = s.cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun := make(chan string, 1)
+	go func() {
+		defer close(s.ended)
+		for lines := bufio.NewScanner(pipe); lines.Scan(); {
+			s.mu.Lock()
+			fmt.Fprintln(&s.stderr, lines.Text())
+			s.mu.Unlock()
+			if m := servedAt.FindStringSubmatch(lines.Text()); m != nil {
+				select {
+				case begun <- m[1]:
+				default:
+				}
+			}
+		}
+		_ = s.cmd.Wait() // ProcessState has its status
+	}()
+	t.Cleanup(func() {
+		_ = s.cmd.Process.Kill() // it is over, usually
+		<-s.ended
+		if t.Failed() {
+			t.Logf("npulua %s wrote:\n%s", strings.Join(args, " "), s.said())
+		}
+	})
+	select {
+	case s.base = <-begun:
+	case <-s.ended:
+		t.Fatalf("the server ended: %v\n%s", s.cmd.ProcessState, s.said())
+	case <-t.Context().Done():
+	}
+	return s
+}
+
+func (s *served) said() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stderr.String()
+}
+
+func (s *served) get(path string) (int, string) {
+	s.t.Helper()
+	client := http.Client{Timeout: time.Minute}
+	resp, err := client.Get(s.base + path)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return resp.StatusCode, string(body)
+}
+
+// serveStatus is /status.json, as far as the tests look at it.
+type serveStatus struct {
+	SchemaVersion int            `json:"schema_version"`
+	Running       int            `json:"running"`
+	Skipped       int            `json:"skipped"`
+	Counts        map[string]int `json:"counts"`
+	Last          *struct {
+		Number  int    `json:"number"`
+		Status  int    `json:"exit_status"`
+		Outcome string `json:"outcome"`
+		Problem string `json:"problem"`
+		Stderr  string `json:"stderr"`
+		Stdout  string `json:"stdout"`
+		Session struct {
+			Simulated bool `json:"simulated"`
+		} `json:"session"`
+		Check struct {
+			Verdict string `json:"verdict"`
+		} `json:"check"`
+	} `json:"last"`
+	History []struct {
+		Number int `json:"number"`
+	} `json:"history"`
+}
+
+func (s *served) status() (st serveStatus) {
+	s.t.Helper()
+	if code, body := s.get("/status.json"); code != 200 || json.Unmarshal([]byte(body), &st) != nil {
+		s.t.Fatalf("/status.json: %d %s", code, body)
+	}
+	return st
+}
+
+// until asks the server again and again until its status is as wanted.
+func (s *served) until(what string, good func(serveStatus) bool) serveStatus {
+	s.t.Helper()
+	limit, again := time.After(time.Minute), time.NewTicker(10*time.Millisecond)
+	defer again.Stop()
+	for {
+		st := s.status()
+		if good(st) {
+			return st
+		}
+		select {
+		case <-again.C:
+		case <-limit:
+			s.t.Fatalf("after a minute not %s: %+v", what, st)
+		}
+	}
+}
+
+// samples are the values on /metrics by name and labels: "name{a=1,b=2}", labels without a value left out.
+func (s *served) samples() map[string]float64 {
+	s.t.Helper()
+	_, body := s.get("/metrics")
+	p := expfmt.NewTextParser(model.LegacyValidation)
+	families, err := p.TextToMetricFamilies(strings.NewReader(body))
+	if err != nil {
+		s.t.Fatalf("Prometheus does not read\n%s\n%v", body, err)
+	}
+	out := make(map[string]float64)
+	for name, f := range families {
+		for _, m := range f.Metric {
+			var labels []string
+			for _, l := range m.Label {
+				if l.GetValue() != "" {
+					labels = append(labels, l.GetName()+"="+l.GetValue())
+				}
+			}
+			key := name
+			if labels != nil {
+				key += "{" + strings.Join(labels, ",") + "}"
+			}
+			out[key] = m.GetGauge().GetValue() + m.GetCounter().GetValue() + float64(m.GetHistogram().GetSampleCount())
+		}
+	}
+	return out
+}
+
+// end waits for the end of the server and returns its exit status.
+func (s *served) end() int {
+	s.t.Helper()
+	select {
+	case <-s.ended:
+	case <-time.After(2 * time.Minute):
+		s.t.Fatal("the server has not ended after two minutes")
+	}
+	return s.cmd.ProcessState.ExitCode()
+}
+
+func (s *served) signal(sig syscall.Signal) {
+	s.t.Helper()
+	if err := s.cmd.Process.Signal(sig); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// script writes a script into a folder of the test and returns its path.
+func script(t *testing.T, name, code string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(code), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// devicesScript checks every device and measures something; its argument is the least sum that is good.
+const devicesScript = `
+local metrics, check = require "metrics", require "check"
+local free = metrics.gauge("npu_memory_free_bytes", "Free memory of the device.", {labels = {"device"}})
+local copies = metrics.histogram("copy_seconds", "Times of copies.", {labels = {"device"}})
+for id = 0, npu.device_count() - 1 do
+  free:set(npu.device(id):memory().free, {device = id})
+  check.test("copies", {device = id, group = "memory"}, function(t)
+    local x = npu.current_context():alloc("float32", 4)
+    local before = npu.time()
+    if not t:try(function() x:upload{1, 2, 3, 4} end) then return end
+    copies:observe(npu.time() - before, {device = id})
+    local s = npu.current_context():create_stream()
+    s:launch(npu.kernel "scale", 1, x, x, 1, 4)
+    s:synchronize()
+    t:metric("sum", x:download():sum(), "", {min = tonumber(arg[1])})
+  end)
+end
+print("checked with " .. arg[1])
+`
+
+func TestServe(t *testing.T) {
+	t.Parallel()
+	s := serveScript(t, []string{"--sim", "910b:2"}, []string{"--every", "1h", script(t, "devices.lua", devicesScript), "--", "10"})
+	st := s.until("a result", func(st serveStatus) bool { return st.Last != nil })
+	if st.Last.Outcome != "passed" || st.Last.Check.Verdict != "pass" || !st.Last.Session.Simulated || !strings.Contains(st.Last.Stdout, "checked with 10") || len(st.History) != 1 || st.SchemaVersion != 1 {
+		t.Errorf("%+v, %+v", st, st.Last)
+	}
+	got := s.samples()
+	for name, want := range map[string]float64{
+		"npulua_serve_runs_total{outcome=passed,simulated=true}":                            1,
+		"npulua_run_success{simulated=true}":                                                1,
+		"npulua_run_simulated":                                                              1,
+		"npulua_check_result{device=0,group=memory,result=pass,simulated=true,test=copies}": 1,
+		"npulua_check_result{device=1,group=memory,result=pass,simulated=true,test=copies}": 1,
+		"npulua_check_metric{device=1,group=memory,metric=sum,simulated=true,test=copies}":  10,
+		"copy_seconds{device=1,simulated=true}":                                             1,
+	} {
+		if v, ok := got[name]; !ok || v != want {
+			t.Errorf("%s is %v (there: %v), want %v", name, v, ok, want)
+		}
+	}
+	if free := got["npu_memory_free_bytes{device=1,simulated=true}"]; free < 1<<30 {
+		t.Errorf("free memory of device 1 is %v in %v", free, got)
+	}
+	if end := got["npulua_run_timestamp_seconds{simulated=true}"]; time.Since(time.UnixMilli(int64(end*1e3))).Abs() > time.Hour {
+		t.Errorf("the run ended at %v", end)
+	}
+	if code, body := s.get("/healthz"); code != 200 || body != "ok\n" {
+		t.Errorf("/healthz: %d %q", code, body)
+	}
+	if code, body := s.get("/"); code != 200 || !strings.Contains(body, "devices.lua") || !strings.Contains(body, "npu_memory_free_bytes") || !strings.Contains(body, "Simulated") {
+		t.Errorf("/: %d\n%s", code, body)
+	}
+	if code, body := s.get("/timeline.svg"); code != 200 || !strings.Contains(body, "<svg") {
+		t.Errorf("/timeline.svg: %d %.200s", code, body)
+	}
+	if said := s.said(); !strings.Contains(said, "run 1 was simulated: its results say nothing about real hardware") {
+		t.Errorf("it does not say that the run was simulated:\n%s", said)
+	}
+	s.signal(syscall.SIGTERM)
+	if status := s.end(); status != 0 {
+		t.Errorf("exit status %d after SIGTERM", status)
+	}
+}
+
+func TestServeFailures(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		before  []string
+		code    string
+		outcome string
+		status  int
+		stderr  string
+		metrics map[string]float64
+	}{
+		{"a check fails", []string{"--sim", "910b:2", "--fault", "op=copy,device=1,code=507054"}, devicesScript, "failed", 3, "", map[string]float64{
+			"npulua_run_success{simulated=true}": 0, "npulua_serve_runs_total{outcome=failed,simulated=true}": 1,
+			"npulua_check_result{device=0,group=memory,result=pass,simulated=true,test=copies}": 1,
+			"npulua_check_result{device=1,group=memory,result=fail,simulated=true,test=copies}": 1,
+		}},
+		{"an error", []string{"--sim", "910b"}, `require("metrics").counter("steps_total", "Steps."):inc() error("broken, you see")`, "error", 1, "broken, you see", map[string]float64{
+			"npulua_run_success{simulated=true}": 0, "npulua_run_exit_status{simulated=true}": 1, "steps_total{simulated=true}": 1,
+		}},
+		{"nothing is checked", []string{"--sim", "910b"}, `require "check".setup{title = "empty"}`, "error", 4, "", map[string]float64{"npulua_run_exit_status{simulated=true}": 4}},
+		{"a reserved name", []string{"--sim", "910b"}, `require("metrics").gauge("npulua_run_success", "Mine."):set(1)`, "error", 1, "names that begin with npulua_ are npulua's own", map[string]float64{
+			"npulua_run_success{simulated=true}": 0,
+		}},
+		{"no syntax", []string{"--sim", "910b"}, `what is this`, "error", 1, "script.lua:1:", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := serveScript(t, c.before, []string{"--every", "1h", script(t, "script.lua", c.code), "--", "10"})
+			st := s.until("a result", func(st serveStatus) bool { return st.Last != nil })
+			if st.Last.Outcome != c.outcome || st.Last.Status != c.status || !strings.Contains(st.Last.Stderr, c.stderr) || st.Counts[c.outcome] != 1 {
+				t.Errorf("%+v", st.Last)
+			}
+			got := s.samples()
+			for name, want := range c.metrics {
+				if v, ok := got[name]; !ok || v != want {
+					t.Errorf("%s is %v (there: %v), want %v, of\n%v", name, v, ok, want, got)
+				}
+			}
+			if code, _ := s.get("/healthz"); code != 200 {
+				t.Errorf("/healthz: %d, though the schedule is kept", code)
+			}
+			if !strings.Contains(s.said(), "run 1: "+c.outcome) {
+				t.Error("the log does not tell")
+			}
+		})
+	}
+}
+
+// pipe makes a named pipe, which a script waits for until the test has written.
+func pipe(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+const waitingScript = `
+local f = assert(io.open(arg[1]))
+local word = f:read("*l")
+f:close()
+local to = assert(io.open(arg[2], "w"))
+to:write(word)
+to:close()
+`
+
+// TestServeOverlap lets runs become due while one waits.
+func TestServeOverlap(t *testing.T) {
+	t.Parallel()
+	gate, out := pipe(t), filepath.Join(t.TempDir(), "out")
+	s := serveScript(t, []string{"--sim", "910b"}, []string{"--every", "20ms", "--timeout", "1h", script(t, "wait.lua", waitingScript), "--", gate, out})
+	st := s.until("two skipped", func(st serveStatus) bool { return st.Skipped >= 2 })
+	if st.Running != 1 || st.Last != nil {
+		t.Errorf("%+v", st)
+	}
+	if err := os.WriteFile(gate, []byte("go\n"), 0); err != nil {
+		t.Fatal(err)
+	}
+	s.until("passed", func(st serveStatus) bool { return st.Counts["passed"] == 1 })
+	if got := s.samples(); got["npulua_serve_skipped_total"] < 2 {
+		t.Errorf("%v", got)
+	}
+	if !strings.Contains(s.said(), "a run is due, but run 1 has not ended: skipped") {
+		t.Error("the log does not tell of it")
+	}
+}
+
+func TestServeTimeout(t *testing.T) {
+	for _, c := range []struct{ name, code string }{
+		{"in Lua", `require("metrics").gauge("begun", "It began."):set(1) while true do end`},
+		{"on the device", `local s = npu.device(0):create_context():create_stream() s:callback(function() while true do end end) s:synchronize()`},
+		{"outside", `require("exec").run({"sleep", "100000"})`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := serveScript(t, []string{"--sim", "910b"}, []string{"--every", "1h", "--timeout", "1.5", script(t, "hang.lua", c.code)})
+			st := s.until("timed out", func(st serveStatus) bool { return st.Counts["timed_out"] == 1 })
+			if st.Last.Outcome != "timed_out" || st.Last.Problem != "it took longer than 1.5s" {
+				t.Errorf("%+v", st.Last)
+			}
+			got := s.samples()
+			if got["npulua_run_success{simulated=true}"]+got["npulua_run_success"] != 0 || got["npulua_serve_runs_total{outcome=timed_out,simulated=true}"]+got["npulua_serve_runs_total{outcome=timed_out}"] != 1 {
+				t.Errorf("%v", got)
+			}
+		})
+	}
+}
+
+// TestServeDrain ends the server while a run is under way.
+func TestServeDrain(t *testing.T) {
+	t.Run("the run ends", func(t *testing.T) {
+		t.Parallel()
+		gate, out := pipe(t), filepath.Join(t.TempDir(), "out")
+		s := serveScript(t, []string{"--sim", "910b"}, []string{"--every", "1h", "--drain", "1h", script(t, "wait.lua", waitingScript), "--", gate, out})
+		s.until("running", func(st serveStatus) bool { return st.Running == 1 })
+		s.signal(syscall.SIGTERM)
+		s.untilSaid("run 1 is under way and may take 1h0m0s to end")
+		if code, _ := s.get("/healthz"); code != 200 { // still answered
+			t.Errorf("/healthz: %d", code)
+		}
+		if err := os.WriteFile(gate, []byte("done\n"), 0); err != nil {
+			t.Fatal(err)
+		}
+		if status := s.end(); status != 0 || strings.Contains(s.said(), "run 1:") {
+			t.Errorf("exit status %d", status)
+		}
+		if word, err := os.ReadFile(out); err != nil || string(word) != "done" {
+			t.Errorf("the run did not come to its end: %q, %v", word, err)
+		}
+	})
+	t.Run("the run is ended", func(t *testing.T) {
+		t.Parallel()
+		s := serveScript(t, []string{"--sim", "910b"}, []string{"--every", "1h", "--drain", "50ms", script(t, "hang.lua", "while true do end")})
+		s.until("running", func(st serveStatus) bool { return st.Running == 1 })
+		s.signal(syscall.SIGINT)
+		if status := s.end(); status != 0 || !strings.Contains(s.said(), "run 1: stopped") {
+			t.Errorf("exit status %d", status)
+		}
+	})
+	t.Run("a second signal", func(t *testing.T) {
+		t.Parallel()
+		s := serveScript(t, []string{"--sim", "910b"}, []string{"--every", "1h", "--drain", "1h", script(t, "hang.lua", "while true do end")})
+		s.until("running", func(st serveStatus) bool { return st.Running == 1 })
+		s.signal(syscall.SIGTERM)
+		s.untilSaid("run 1 is under way")
+		s.signal(syscall.SIGTERM)
+		if s.end(); s.cmd.ProcessState.Sys().(syscall.WaitStatus).Signal() != syscall.SIGTERM {
+			t.Errorf("it ended with %v", s.cmd.ProcessState)
+		}
+	})
+}
+
+// untilSaid waits until the server has written a text.
+func (s *served) untilSaid(text string) {
+	s.t.Helper()
+	s.until("said: "+text, func(serveStatus) bool { return strings.Contains(s.said(), text) })
+}
+
+// TestServeEmbedded serves a script that comes with npulua, by its name.
+func TestServeEmbedded(t *testing.T) {
+	t.Parallel()
+	s := serveScript(t, []string{"--sim", "910b"}, []string{"--every", "1h", "bandwidth", "--", "--max", "4096", "--json"})
+	st := s.until("a result", func(st serveStatus) bool { return st.Last != nil })
+	if st.Last.Outcome != "passed" || !json.Valid([]byte(st.Last.Stdout)) {
+		t.Errorf("%+v", st.Last)
+	}
+}
+
+// TestServeOtherMachines listens where others can reach it, which has to be said.
+func TestServeOtherMachines(t *testing.T) {
+	t.Parallel()
+	s := serveScript(t, []string{"--sim", "910b"}, []string{"--listen", "0.0.0.0:0", "--every", "1h", script(t, "empty.lua", "")})
+	_, port, err := net.SplitHostPort(strings.TrimPrefix(s.base, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.base = "http://127.0.0.1:" + port
+	s.untilSaid("other machines can reach this address, and there is no authentication")
+}
+
+func TestServeRefused(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	good := script(t, "good.lua", "")
+	for _, c := range []struct {
+		args   string
+		status int
+		says   string
+	}{
+		{"serve --listen " + taken.Addr().String() + " " + good, 1, "bind: address already in use\n  hint: another program answers there; --listen takes another port, and port 0 any that is free"},
+		{"serve --listen :9400 " + good, 2, `--listen: ":9400" names no host: 127.0.0.1:9400 is for this machine only, 0.0.0.0:9400 for all`},
+		{"serve --listen 9400 " + good, 2, `want an address such as 127.0.0.1:9400, got "9400"`},
+		{"serve --listen 127.0.0.1:http " + good, 2, "want a port from 0"},
+		{"serve --listen 192.0.2.1:0 " + good, 1, "cannot assign requested address"},
+		{"serve", 2, "want one script, got 0"},
+		{"serve " + good + " 10", 2, "arguments of the script come after --"},
+		{"serve /no/such.lua", 2, `"/no/such.lua" is no file, and no script that comes with npulua`},
+		{"serve bandwith", 2, `did you mean "bandwidth"?`},
+		{"serve " + filepath.Dir(good), 2, "is no file"},
+		{"serve --every 0 " + good, 2, `--every: want a time such as 30s or 5m, got "0"`},
+		{"serve --evry 3s " + good, 2, `did you mean "every"?`},
+		{"--timeout 3 serve " + good, 2, "--timeout comes after the word serve"},
+		{"--sandbox serve " + good, 2, "--sandbox is for a script"},
+	} {
+		cmd := exec.CommandContext(t.Context(), binary, strings.Fields(c.args)...)
+		cmd.Env = serveEnv
+		out, _ := cmd.CombinedOutput() // the status tells
+		if got := cmd.ProcessState.ExitCode(); got != c.status || !strings.Contains(string(out), c.says) {
+			t.Errorf("npulua %s: status %d, want %d with %q:\n%s", c.args, got, c.status, c.says, out)
+		}
+	}
+}

@@ -14,13 +14,13 @@ var checkModule = &module{
 	name: "check",
 	text: "Tests of devices, for health checks: each ends in `pass`, `warn`, `fail`, `skip` or `error` (it could not run), and at the end of the script comes a report, as a table, JSON, JUnit XML or Markdown. " +
 		"The exit status is 0 where all passed (3 for warnings with `strict`), 3 where a test failed, else 4 where one could not run or nothing was checked; `os.exit` may give another one than 0. " +
-		"A test has a task and, with `device`, a context of its own; what it made is closed at its end, tasks and work of streams that it left are ended at its timeout. docs/operations.md has the rules and formats.",
+		"A test has a task and, with `device`, a context of its own; what it made is closed at its end, tasks and work of streams that it left are ended at its timeout. docs/check.md has the rules and formats.",
 	functions: []function{
 		{"setup", doc{"(options)", "", "Says what the report is about and where it goes. Before the first test; without it the report is a table.", "options that contradict each other; after the first test", `check.setup{title = "health", level = 2}`}, []option{
 			{"title", "name of the report; the script's", anything},
-			{"json", "true: the report is JSON on standard output, instead of a table; false", aBoolean},
+			{"json", "true: the report is JSON on standard output, instead of a table, and what the script prints goes to standard error; false", aBoolean},
 			{"junit", "file that JUnit XML is written to besides", aFile},
-			{"markdown", "file that Markdown is written to besides; true, or `-`: standard output, instead of a table", anything},
+			{"markdown", "file that Markdown is written to besides; true, or `-`: standard output, instead of a table, as for json", anything},
 			{"strict", "true: warnings give status 3; false", aBoolean},
 			{"level", "1 to 3: tests of higher levels are not run; 1", anything},
 			{"timeout", "seconds for each attempt of a test that says nothing else; 60", anything},
@@ -122,6 +122,16 @@ func checkSetup(c *call) error {
 				return c.errorf("%v", err)
 			}
 		}
+	}
+	if next.junit != "" && sameFile(c.in.disk(), next.junit, next.markdown) {
+		return c.errorf("junit and markdown are one file: %s", shownLine(next.junit))
+	}
+	if alone := next.json || next.markdown == "-"; alone && !c.in.opts.Interactive {
+		out := c.in.std.Stdout
+		if out.Passed() && !c.in.opts.StdoutTerminal {
+			return c.errorf("standard output is to have the report and nothing else, and has something already: call it before anything is printed")
+		}
+		out.Divert(c.in.ctx, c.in.std.Stderr)
 	}
 	next.began, next.settings = true, true
 	*k = next

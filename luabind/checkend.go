@@ -129,7 +129,7 @@ func (in *Interp) writeChecks(k *checks) error {
 		ctx, cancel = context.WithTimeout(context.Background(), flushTime)
 	}
 	defer cancel()
-	_ = in.std.Stdout.WriteContext(ctx, text) // Flush has the error
+	_ = in.std.Stdout.WriteOwn(ctx, text) // Flush has the error
 	return errors.Join(errs...)
 }
 

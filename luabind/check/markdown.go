@@ -25,7 +25,7 @@ func (r *Report) Markdown() []byte {
 				b.WriteString("\n| Test | Device | Metric | Value | Unit | Min | Max | Result |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n")
 				first = false
 			}
-			writeRow(&b, []string{t.Name, deviceList(t.devices()), m.Name, cell(m.Value), m.Unit, cell(m.Min), cell(m.Max), m.Result.Label()})
+			writeRow(&b, []string{short(t.Name, maxName), deviceList(t.devices()), short(m.Name, maxName), cell(m.Value), m.Unit, cell(m.Min), cell(m.Max), m.Result.Label()})
 		}
 	}
 	return []byte(b.String())

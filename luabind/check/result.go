@@ -111,9 +111,9 @@ type Attempt struct {
 	Checks   int // expectations and metrics
 }
 
-// Add notes a message.
+// Add notes a message, of one that is very long the beginning.
 func (a *Attempt) Add(k Kind, text string) {
-	a.Messages = append(a.Messages, Message{k, text})
+	a.Messages = append(a.Messages, Message{k, kept(text)})
 	a.Result = worse(a.Result, k.result())
 }
 

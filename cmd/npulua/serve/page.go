@@ -5,7 +5,9 @@ import (
 	_ "embed"
 	"fmt"
 	"html/template"
+	"math"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,7 +18,7 @@ import (
 var pageText string
 
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
-	"ago": ago, "seconds": seconds, "interval": func(f float64) string { return time.Duration(f * float64(time.Second)).String() }, "clock": func(t time.Time) string { return t.Format("2006-01-02 15:04:05 MST") },
+	"ago": ago, "seconds": seconds, "interval": func(f float64) string { return interval(time.Duration(f * float64(time.Second))) }, "clock": func(t time.Time) string { return t.Format("2006-01-02 15:04:05 MST") },
 	"word": func(o Outcome) string { return strings.ReplaceAll(string(o), "_", " ") },
 }).Parse(pageText))
 
@@ -77,15 +79,15 @@ func values(families []*dto.MetricFamily) (rows []value, more int) {
 			text := ""
 			switch {
 			case m.Gauge != nil:
-				text = number(m.GetGauge().GetValue())
+				text = amount(f.GetName(), m.GetGauge().GetValue())
 			case m.Counter != nil:
-				text = number(m.GetCounter().GetValue())
+				text = amount(f.GetName(), m.GetCounter().GetValue())
 			case m.Untyped != nil:
-				text = number(m.GetUntyped().GetValue())
+				text = amount(f.GetName(), m.GetUntyped().GetValue())
 			case m.Histogram != nil:
-				text = fmt.Sprintf("%d, mean %s", m.GetHistogram().GetSampleCount(), mean(m.GetHistogram().GetSampleSum(), m.GetHistogram().GetSampleCount()))
+				text = fmt.Sprintf("%d, mean %s", m.GetHistogram().GetSampleCount(), mean(f.GetName(), m.GetHistogram().GetSampleSum(), m.GetHistogram().GetSampleCount()))
 			case m.Summary != nil:
-				text = fmt.Sprintf("%d, mean %s", m.GetSummary().GetSampleCount(), mean(m.GetSummary().GetSampleSum(), m.GetSummary().GetSampleCount()))
+				text = fmt.Sprintf("%d, mean %s", m.GetSummary().GetSampleCount(), mean(f.GetName(), m.GetSummary().GetSampleSum(), m.GetSummary().GetSampleCount()))
 			}
 			if len(rows) == maxValues {
 				more++
@@ -97,20 +99,61 @@ func values(families []*dto.MetricFamily) (rows []value, more int) {
 	return rows, more
 }
 
-func mean(sum float64, count uint64) string {
+func mean(name string, sum float64, count uint64) string {
 	if count == 0 {
 		return "-"
 	}
-	return number(sum / float64(count))
+	return amount(name, sum/float64(count))
 }
 
-func number(f float64) string { return fmt.Sprintf("%.6g", f) }
-
-func seconds(f float64) string {
-	if f < 10 {
-		return fmt.Sprintf("%.2f s", f)
+func number(f float64) string {
+	if f == math.Trunc(f) && math.Abs(f) < 1e15 {
+		return strconv.FormatFloat(f, 'f', 0, 64)
 	}
-	return time.Duration(f * float64(time.Second)).Round(time.Second).String()
+	return fmt.Sprintf("%.6g", f)
+}
+
+// amount is a number with the unit that the name of its metric tells.
+func amount(name string, f float64) string {
+	switch {
+	case strings.HasSuffix(name, "_bytes") && math.Abs(f) >= 1024:
+		unit := -1
+		for math.Abs(f) >= 1024 && unit < len(byteUnits)-1 {
+			f /= 1024
+			unit++
+		}
+		return fmt.Sprintf("%.4g %ciB", f, byteUnits[unit])
+	case strings.HasSuffix(name, "_seconds") && f >= 0 && f < 1e6:
+		return seconds(f)
+	}
+	return number(f)
+}
+
+const byteUnits = "KMGTPE"
+
+// seconds is a time that was measured.
+func seconds(f float64) string {
+	switch {
+	case f >= 10:
+		return interval(time.Duration(f * float64(time.Second)).Round(time.Second))
+	case f >= 1 || f == 0:
+		return fmt.Sprintf("%.3g s", f)
+	case f >= 1e-3:
+		return fmt.Sprintf("%.3g ms", f*1e3)
+	}
+	return fmt.Sprintf("%.3g µs", f*1e6)
+}
+
+// interval is d without parts that are zero: 1h, not 1h0m0s.
+func interval(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
 }
 
 // ago is how long t lies before now.
@@ -119,5 +162,5 @@ func ago(now, t time.Time) string {
 	if d < time.Second {
 		return "just now"
 	}
-	return d.String() + " ago"
+	return interval(d) + " ago"
 }

@@ -91,10 +91,8 @@ func (s snippet) commands(t *testing.T) (out [][]string) {
 		if strings.HasPrefix(line, "#") || strings.HasPrefix(line, "Description=") || strings.Contains(line, "logger -t npulua") {
 			continue
 		}
-		for _, m := range commandLine.FindAllStringSubmatch(line, -1) {
-			words := strings.Fields(m[1])
-			words = slices.DeleteFunc(words, func(w string) bool { return w == `"$@"` || w == "2" })
-			out = append(out, words)
+		for _, m := range commandLine.FindAllStringSubmatch(strings.ReplaceAll(line, "2>&1", ""), -1) {
+			out = append(out, slices.DeleteFunc(strings.Fields(m[1]), func(w string) bool { return w == `"$@"` }))
 		}
 	}
 	return out
@@ -131,7 +129,7 @@ func rehearsal(words []string) []string {
 	if len(words) > 0 && words[0] == "--sim" {
 		return words
 	}
-	return append([]string{"--sim", "910b:4"}, words...)
+	return append([]string{"--sim", "910b:2"}, words...)
 }
 
 // TestOperationsCommands gives every command line of the document to the binary: those that would go on or take long only up to
@@ -181,7 +179,7 @@ func TestOperationsCommands(t *testing.T) {
 			}
 			run(t, append(words[:verb+1:verb+1], append([]string{"--help"}, rest...)...)...)
 			if end := slices.Index(rest, "--"); end >= 0 && embedded {
-				run(t, append([]string{"--sim", "910b:4", "run", name}, rest[end+1:]...)...)
+				run(t, append([]string{"--sim", "910b:2", "run", name}, rest[end+1:]...)...)
 			}
 		}
 	}

@@ -221,7 +221,7 @@ func TestServePage(t *testing.T) {
 			if p.Last != "passed" || !strings.Contains(p.Title, "devices.lua") || !strings.Contains(p.Text, "Simulated: these results say nothing about real hardware") {
 				t.Errorf("%s: %q, %q\n%s", l.name, p.Last, p.Title, p.Text)
 			}
-			if !p.row("Checks: pass", "pass", "copies", "1") || !p.row("Live values", "npu_memory_free_bytes", "device=1", "simulated=true") || !p.row("History", "1", "passed") || !p.row("Live values", "npu_memory_free_bytes", "64 GiB") {
+			if !p.row("Checks: pass", "pass", "copies", "1") || !p.row("Live values", "npu_memory_free_bytes", "device=1", "simulated=true") || !p.row("History", "1", "passed") || !p.row("Live values", "npu_memory_free_bytes", "64 GiB") || !p.row("Live values", "copies: sum", "device=1", "10") {
 				t.Errorf("%s: rows are missing: %q", l.name, p.Rows)
 			}
 			if len(p.Picture) != 3 || p.Picture[0] < 200 || p.Picture[1] < 20 || p.Picture[2] < 4 {

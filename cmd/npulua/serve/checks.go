@@ -31,6 +31,37 @@ type checkedMetric struct {
 	Unit  string   `json:"unit"`
 }
 
+// resultOrder is that of tests on the page; those that were not run are not among them.
+var resultOrder = []string{"fail", "error", "warn", "skip", "pass"}
+
+// worstFirst are the tests that were run, in the order of their results.
+func (c *checked) worstFirst() (out []checkedTest) {
+	for _, result := range resultOrder {
+		for _, t := range c.Tests {
+			if t.Result == result {
+				out = append(out, t)
+			}
+		}
+	}
+	return out
+}
+
+// values are the numbers that tests measured, as rows of the page.
+func (c *checked) values() (rows []value) {
+	for _, t := range c.Tests {
+		labels := ""
+		if t.Device != nil {
+			labels = fmt.Sprintf("device=%d", *t.Device)
+		}
+		for _, m := range t.Metrics {
+			if m.Value != nil {
+				rows = append(rows, value{t.Name + ": " + m.Name, labels, withUnit(*m.Value, m.Unit), ""})
+			}
+		}
+	}
+	return rows
+}
+
 // blame names the first test that failed, or else could not run, and says how many more there are; "" where there is none.
 func (c *checked) blame() string {
 	for _, result := range []string{"fail", "error"} {

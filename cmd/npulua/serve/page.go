@@ -34,7 +34,8 @@ type view struct {
 	Refresh   int
 	Simulated bool
 	Session   *Session
-	Tests     []checkedTest
+	Tests     []checkedTest // the worst first
+	NotRun    int           // tests that are not among them, since nobody asked for them
 	Verdict   string
 	Values    []value
 	MoreValue int
@@ -42,13 +43,13 @@ type view struct {
 	Past      []Past // newest first
 }
 
-// value is one metric of the script.
+// value is one metric of the script or of its checks.
 type value struct{ Name, Labels, Value, Help string }
 
 func (s *Server) servePage(w http.ResponseWriter, _ *http.Request) {
 	v := view{Status: s.status(), Refresh: refresh}
 	families, _ := s.scriptMetrics()
-	v.Values, v.MoreValue = values(families)
+	v.Values = values(families)
 	for i := len(v.History) - 1; i >= 0; i-- {
 		v.Past = append(v.Past, v.History[i])
 	}
@@ -56,8 +57,15 @@ func (s *Server) servePage(w http.ResponseWriter, _ *http.Request) {
 		v.Session, v.Timeline = v.Last.Session, v.Last.timeline != nil
 		v.Simulated = v.Last.simulatedRun()
 		if c := v.Last.checks; c != nil {
-			v.Tests, v.Verdict = c.Tests, c.Verdict
+			v.Tests, v.Verdict = c.worstFirst(), c.Verdict
+			v.NotRun = len(c.Tests) - len(v.Tests)
+			if v.Stale == "" {
+				v.Values = append(v.Values, c.values()...)
+			}
 		}
+	}
+	if more := len(v.Values) - maxValues; more > 0 {
+		v.Values, v.MoreValue = v.Values[:maxValues], more
 	}
 	var b bytes.Buffer
 	if err := page.Execute(&b, v); err != nil {
@@ -68,8 +76,8 @@ func (s *Server) servePage(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write(b.Bytes())
 }
 
-// values are metrics as rows; of a histogram or summary, count and sum. more is how many were left out.
-func values(families []*dto.MetricFamily) (rows []value, more int) {
+// values are metrics as rows; of a histogram or summary, count and mean.
+func values(families []*dto.MetricFamily) (rows []value) {
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
 			var labels []string
@@ -89,14 +97,10 @@ func values(families []*dto.MetricFamily) (rows []value, more int) {
 			case m.Summary != nil:
 				text = fmt.Sprintf("%d, mean %s", m.GetSummary().GetSampleCount(), mean(f.GetName(), m.GetSummary().GetSampleSum(), m.GetSummary().GetSampleCount()))
 			}
-			if len(rows) == maxValues {
-				more++
-				continue
-			}
 			rows = append(rows, value{f.GetName(), strings.Join(labels, " "), text, f.GetHelp()})
 		}
 	}
-	return rows, more
+	return rows
 }
 
 func mean(name string, sum float64, count uint64) string {
@@ -116,17 +120,28 @@ func number(f float64) string {
 // amount is a number with the unit that the name of its metric tells.
 func amount(name string, f float64) string {
 	switch {
-	case strings.HasSuffix(name, "_bytes") && math.Abs(f) >= 1024:
-		unit := -1
-		for math.Abs(f) >= 1024 && unit < len(byteUnits)-1 {
-			f /= 1024
-			unit++
-		}
-		return fmt.Sprintf("%.4g %ciB", f, byteUnits[unit])
-	case strings.HasSuffix(name, "_seconds") && f >= 0 && f < 1e6:
-		return seconds(f)
+	case strings.HasSuffix(name, "_bytes"):
+		return withUnit(f, "B")
+	case strings.HasSuffix(name, "_seconds"):
+		return withUnit(f, "s")
 	}
 	return number(f)
+}
+
+// withUnit is a number with a unit, bytes and seconds in multiples that people can read.
+func withUnit(f float64, unit string) string {
+	switch {
+	case unit == "B" && math.Abs(f) >= 1024:
+		power := -1
+		for math.Abs(f) >= 1024 && power < len(byteUnits)-1 {
+			f /= 1024
+			power++
+		}
+		return fmt.Sprintf("%.4g %ciB", f, byteUnits[power])
+	case unit == "s" && f >= 0 && f < 1e6:
+		return seconds(f)
+	}
+	return strings.TrimSpace(number(f) + " " + unit)
 }
 
 const byteUnits = "KMGTPE"

@@ -62,6 +62,9 @@ func (c *checked) values() (rows []value) {
 	return rows
 }
 
+// maxBlame bounds what a line of the log and of the history says of a test, in characters.
+const maxBlame = 200
+
 // blame names the first test that failed, or else could not run, and says how many more there are; "" where there is none.
 func (c *checked) blame() string {
 	for _, result := range []string{"fail", "error"} {
@@ -79,6 +82,9 @@ func (c *checked) blame() string {
 				}
 				text = t.Name + ": " + text
 			}
+		}
+		if runes := []rune(text); len(runes) > maxBlame {
+			text = string(runes[:maxBlame]) + "..."
 		}
 		if more > 0 {
 			text += fmt.Sprintf("; and %d more", more)

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 )
@@ -43,6 +44,11 @@ func TestWorstFirst(t *testing.T) {
 	}
 	if got, want := c.blame(), "d: device 0: wrong bytes; and 1 more"; got != want {
 		t.Errorf("blame() = %q, want %q", got, want)
+	}
+	long := c.Tests[3]
+	long.Reason = strings.Repeat("漢", 1000)
+	if got := (&checked{Tests: []checkedTest{long}}).blame(); len([]rune(got)) != maxBlame+3 || !strings.HasSuffix(got, "漢...") {
+		t.Errorf("a long reason gives %q", got)
 	}
 	c.Tests = c.Tests[:3]
 	if got, want := c.blame(), "c: no memory"; got != want {

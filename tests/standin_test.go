@@ -69,8 +69,8 @@ var standinArgs = map[string][]string{
 	"video_pipeline": {"--frames", "3"},
 }
 
-// operations are the scripts that check devices and measure them, with what makes them short.
-var operations = map[string][]string{
+// measuring are the scripts that check devices and measure them, with what makes them short.
+var measuring = map[string][]string{
 	"health": {"--level", "3", "--memory", "32M"},
 }
 
@@ -85,7 +85,7 @@ func TestStandinOperations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, args := range operations {
+	for name, args := range measuring {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, out, stderr, err := npulua(t, env, append([]string{"--backend=acl", "run", name, "--json"}, args...)...)
@@ -167,7 +167,7 @@ func TestStandinScripts(t *testing.T) {
 	}
 	for _, script := range append(scripts, "testdata/ops.lua", "testdata/faults.lua") {
 		name := strings.TrimSuffix(filepath.Base(script), ".lua")
-		if name == "model" || name == "watch" || operations[name] != nil { // TestScriptsModel, TestStandinWatch, TestStandinOperations
+		if name == "model" || name == "watch" || measuring[name] != nil { // TestScriptsModel, TestStandinWatch, TestStandinOperations
 			continue
 		}
 		t.Run(name, func(t *testing.T) {

@@ -7,7 +7,7 @@ local opt = args.parse{
   name = "burnin", summary = "keep all devices busy and verify everything that they compute and copy",
   text = [[
 All devices work at the same time, for --duration. A round of a device is a batch of matrix products, whose results are known exactly and compared on the device, the last one on the host, too; beside them a pattern is copied from the host through memory of the device and back, and compared byte by byte.
-Errors are counted by kind, and the burn goes on: wrong products, wrong copies, and NPU errors by code. A device is given up when it is lost, when work does not end (half of --timeout), or when ten rounds in a row fail; the others go on. More errors than --max-errors fail the device, fewer are a warning. So do a temperature above --max-temperature, and a rate of products that falls by a fifth is a warning.
+Errors are counted by kind, and the burn goes on: wrong products, wrong copies, and NPU errors by code. A device is given up when it is lost, when work does not end (half of --timeout), or when ten rounds in a row fail; the others go on. More errors than --max-errors fail the device, fewer are a warning; a temperature above --max-temperature fails it, too. TFLOPS are those while products were computed; where they fall by a fifth there is a warning.
 The simulator computes for real, at a small share of a device's speed, while its time is virtual: there a device has --rounds 10 and matrices of 256 where nothing else is said, and idles in between.
 
 Exit status: 0 all passed, 3 something failed, 4 something could not run or nothing was checked, 2 wrong options. Ctrl-C ends it early, with status 130; the report says what was done until then. What each device did is `data.devices` of the JSON report, by docs/burnin.schema.json.]],
@@ -15,7 +15,7 @@ Exit status: 0 all passed, 3 something failed, 4 something could not run or noth
     {"device", "LIST", "devices to burn, such as 0,2-3", type = "devices", default = "all"},
     {"duration", "TIME", "how long to burn", type = "seconds", default = 60, min = 0.001},
     {"rounds", "N", "this many rounds for each device, spread over the duration, instead of one after the other", type = "integer", min = 1},
-    {"size", "N", "rows and columns of the matrices, a power of 2 from 64 to 16384; 4096 where left out", type = "integer", choices = {64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384}},
+    {"size", "N", "rows and columns of the matrices; 4096 where left out", type = "integer", choices = {64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384}},
     {"memory", "SIZE", "memory of each device that copies go through, at most half of what is free", type = "bytes", default = "1G", min = 65536},
     {"max-temperature", "C", "temperature of the chip that is too hot, in degrees Celsius", type = "number", default = 90},
     {"max-errors", "N", "errors that a device may have", type = "integer", min = 0, default = 0},
@@ -73,13 +73,19 @@ end
 local given = matrices(size)
 
 -- What a device works with. Streams are made anew after an error.
-local function prepare(id)
+local function prepare(id, r)
   local ctx, n = npu.current_context(), size * size
   local w = {ctx = ctx, host = npu.host("float16", n), result = npu.host("float16", n)}
   for _, name in ipairs{"a", "b", "c", "d", "known"} do w[name] = ctx:alloc("float16", n) end
   for name, text in pairs{a = given.a, b = given.b, known = given.c} do
     w.host:set(text)
-    w[name]:upload(w.host)
+    for _ = 1, 2 do -- a copy that goes wrong once is an error, and not of the products
+      w[name]:upload(w.host)
+      npu.copy(w.result, w[name])
+      local same, at = w.result:close_to(w.host)
+      if same then break end
+      r.error("wrong copy", ("element %d of a matrix is %g instead of %g"):format(at, w.result[at], w.host[at]))
+    end
   end
   w.host:set(given.c)
   w.differ, w.differences = ctx:alloc("float16", 2 * batch), npu.host("float16", 2 * batch)
@@ -89,17 +95,18 @@ local function prepare(id)
   w.pieces = {}
   local free = npu.device(id):memory().free
   for i = 1, math.max(math.floor(math.min(opt.memory, free / 2) / piece), 2) do w.pieces[i] = ctx:alloc("uint8", piece) end
-  w.begin, w.done = ctx:create_event{timing = true}, ctx:create_event{timing = true}
+  w.events = {}
+  for i = 1, 2 * batch do w.events[i] = ctx:create_event{timing = true} end
   return w
 end
 
 -- Queues products, and of each the largest element of its differences to what is known, both ways: 0 and 0.
 local function multiply(w, s)
   local ops = npu.ops
-  s:record(w.begin)
   for i = 1, batch do
+    s:record(w.events[2 * i - 1])
     ops.matmul(s, w.c, w.a, w.b, size, size, size)
-    if i == batch then s:record(w.done) end
+    s:record(w.events[2 * i])
     ops.sub(s, w.d, w.c, w.known)
     ops.max(s, w.slots[2 * i - 1], w.d)
     ops.sub(s, w.d, w.known, w.c)
@@ -128,8 +135,8 @@ local function round(w, r, sample)
   s:copy(w.result, w.c)
   s:synchronize(patience)
   r.products = r.products + batch
-  r.work(2 * size ^ 3 * batch, npu.elapsed(w.begin, w.done))
   for k = 1, 2 * batch, 2 do
+    r.work(2 * size ^ 3, npu.elapsed(w.events[k], w.events[k + 1]))
     if w.differences[k] ~= 0 or w.differences[k + 1] ~= 0 then wrong = wrong + 1 end
   end
   local exact, at = w.result:close_to(w.host)
@@ -175,10 +182,10 @@ local function record(id)
     check.data("devices", json.array(results))
     local errors = 0
     for _, other in ipairs(results) do errors = errors + other.errors end
-    bar:note(errors == 0 and "no errors" or errors .. " errors")
+    bar:note("errors: " .. errors)
   end
   function r.text()
-    return ("%d rounds, %d products%s, %s copied, %d errors"):format(r.rounds, r.products,
+    return ("%d rounds, %d products%s, %s copied, errors: %d"):format(r.rounds, r.products,
       r.busy > 0 and (" at %.4g TFLOPS"):format(r.flop / r.busy / 1e12) or "", measure.text(r.bytes_copied, "B"), row.errors)
   end
   return r
@@ -196,12 +203,13 @@ local function failed(t, w, r, err)
   r.in_a_row = (r.in_a_row or 0) + 1
   r.row.gave_up = err.code == HUNG and "work does not end" or err.code == LOST and "the device is lost"
     or r.in_a_row >= GIVE_UP and GIVE_UP .. " rounds in a row failed" or json.null
+  if r.row.gave_up ~= json.null then return true end
   for _, name in ipairs{"compute", "copies"} do
     local s = w[name]
     w[name] = nil
     if s then pcall(s.close, s) end
   end
-  return r.row.gave_up ~= json.null
+  return false
 end
 
 local function verdict(t, r)
@@ -229,7 +237,9 @@ end
 
 local function burn(t, id)
   local r, w = record(id), nil
-  if not t:try(function() w = prepare(id) end) then
+  local ok, err = t:try(function() w = prepare(id, r) end)
+  if not ok then
+    r.error(("%s %d"):format(err.name or "code", err.code), err.message or tostring(err))
     r.row.gave_up = "it could not be set up"
     return r.publish()
   end

@@ -77,17 +77,20 @@ local function prepare(id, r)
   local ctx, n = npu.current_context(), size * size
   local w = {ctx = ctx, host = npu.host("float16", n), result = npu.host("float16", n)}
   for _, name in ipairs{"a", "b", "c", "d", "known"} do w[name] = ctx:alloc("float16", n) end
-  for name, text in pairs{a = given.a, b = given.b, known = given.c} do
+  local s = ctx:create_stream()
+  for _, row in ipairs{{"a", given.a}, {"b", given.b}, {"known", given.c}} do -- that of the product stays in w.host
+    local name, text = unpack(row)
     w.host:set(text)
     for _ = 1, 2 do -- a copy that goes wrong once is an error, and not of the products
-      w[name]:upload(w.host)
-      npu.copy(w.result, w[name])
+      s:copy(w[name], w.host)
+      s:copy(w.result, w[name])
+      s:synchronize(patience)
       local same, at = w.result:close_to(w.host)
       if same then break end
-      r.error("wrong copy", ("element %d of a matrix is %g instead of %g"):format(at, w.result[at], w.host[at]))
+      r.error("wrong copy", ("wrong copy: element %d of a matrix is %g instead of %g"):format(at, w.result[at], w.host[at]))
     end
   end
-  w.host:set(given.c)
+  s:close()
   w.differ, w.differences = ctx:alloc("float16", 2 * batch), npu.host("float16", 2 * batch)
   w.slots = {}
   for i = 1, 2 * batch do w.slots[i] = w.differ:slice(i, 1) end
@@ -129,19 +132,21 @@ local function round(w, r, sample)
   c:synchronize(patience)
   r.bytes_copied = r.bytes_copied + 3 * piece
   local same, how = measure.compare(w.back, r.rounds)
-  if not same then r.error("wrong copy", how) end
+  if not same then r.error("wrong copy", "wrong copy: " .. how) end
   if not w.products then return end
   s:copy(w.differences, w.differ)
   s:copy(w.result, w.c)
   s:synchronize(patience)
   r.products = r.products + batch
+  local times = {} -- the median: the host may have queued a product later than the event before it
   for k = 1, 2 * batch, 2 do
-    r.work(2 * size ^ 3, npu.elapsed(w.events[k], w.events[k + 1]))
+    times[#times + 1] = npu.elapsed(w.events[k], w.events[k + 1])
     if w.differences[k] ~= 0 or w.differences[k + 1] ~= 0 then wrong = wrong + 1 end
   end
+  r.work(2 * size ^ 3 * batch, batch * measure.stats(times).median)
   local exact, at = w.result:close_to(w.host)
   if not exact and wrong == 0 then wrong = 1 end
-  local what = not exact and ("element %d is %g instead of %g"):format(at, w.result[at], w.host[at]) or "compared on the device"
+  local what = not exact and ("wrong product: element %d is %g instead of %g"):format(at, w.result[at], w.host[at]) or "wrong product, found by comparing on the device"
   for _ = 1, wrong do r.error("wrong product", what) end
 end
 
@@ -149,14 +154,20 @@ local results, start = {}, nil
 local bar = {note = function() end, done = function() end}
 
 -- What a device has done, with functions that count it. The table for programs is kept current, for Ctrl-C.
-local function record(id)
+local function record(t, id)
   local row = {device = id, rounds = 0, products = 0, flops = json.null, bytes_copied = 0, errors = 0, errors_by_kind = {}, temperature_max = json.null, power_mean = json.null, seconds = 0, gave_up = json.null}
-  local r = {row = row, rounds = 0, products = 0, bytes_copied = 0, first = {}, powers = 0, power = 0, flop = 0, busy = 0, tenths = {}}
+  local r = {row = row, rounds = 0, products = 0, bytes_copied = 0, powers = 0, power = 0, flop = 0, busy = 0, tenths = {}}
   results[#results + 1] = row
-  function r.error(kind, text)
+  function r.error(kind, text) -- the first of a kind is told at once
     row.errors = row.errors + 1
-    row.errors_by_kind[kind] = (row.errors_by_kind[kind] or 0) + 1
-    r.first[kind] = r.first[kind] or text
+    local seen = row.errors_by_kind[kind]
+    row.errors_by_kind[kind] = (seen or 0) + 1
+    local too_many = row.errors > opt.max_errors
+    if not seen then (too_many and t.fail or t.warn)(t, "after %s: %s", measure.text(npu.time() - start, "s"), text) end
+    if opt.max_errors > 0 and row.errors == opt.max_errors + 1 then t:fail("more than %d errors", opt.max_errors) end
+  end
+  function r.npu_error(err)
+    r.error(("%s %d"):format(err.name or "code", err.code), tostring(err):match("[^\n]*"))
   end
   function r.work(flop, seconds)
     r.flop, r.busy = r.flop + flop, r.busy + seconds
@@ -199,7 +210,7 @@ local function failed(t, w, r, err)
     t:warn("without matrix products: %s", err.message or tostring(err))
     return false
   end
-  r.error(("%s %d"):format(err.name or "code", err.code), err.message or tostring(err))
+  r.npu_error(err)
   r.in_a_row = (r.in_a_row or 0) + 1
   r.row.gave_up = err.code == HUNG and "work does not end" or err.code == LOST and "the device is lost"
     or r.in_a_row >= GIVE_UP and GIVE_UP .. " rounds in a row failed" or json.null
@@ -213,10 +224,10 @@ local function failed(t, w, r, err)
 end
 
 local function verdict(t, r)
-  local kinds, say = {}, r.row.errors > opt.max_errors and t.fail or t.warn
-  for kind in pairs(r.row.errors_by_kind) do kinds[#kinds + 1] = kind end
+  local kinds = {}
+  for kind, count in pairs(r.row.errors_by_kind) do kinds[#kinds + 1] = ("%d x %s"):format(count, kind) end
   table.sort(kinds)
-  for _, kind in ipairs(kinds) do say(t, "%d x %s, the first: %s", r.row.errors_by_kind[kind], kind, r.first[kind]) end
+  if #kinds > 0 then t:log("errors in all: %s", table.concat(kinds, ", ")) end
   if r.row.gave_up ~= json.null then t:fail("given up after %s of %s: %s", measure.text(r.row.seconds, "s"), measure.text(opt.duration, "s"), r.row.gave_up) end
   t:expect(r.rounds > 0, "no round came to its end")
   if r.busy > 0 then t:metric("matrix products", r.row.flops / 1e12, "TFLOPS") end
@@ -236,11 +247,13 @@ local function verdict(t, r)
 end
 
 local function burn(t, id)
-  local r, w = record(id), nil
-  local ok, err = t:try(function() w = prepare(id, r) end)
+  local r, w = record(t, id), nil
+  local ok, err = pcall(function() w = prepare(id, r) end)
   if not ok then
-    r.error(("%s %d"):format(err.name or "code", err.code), err.message or tostring(err))
+    if type(err) ~= "table" or not err.code then error(err, 0) end
+    r.npu_error(err)
     r.row.gave_up = "it could not be set up"
+    t:fail("%s", r.row.gave_up)
     return r.publish()
   end
   w.products = true

@@ -78,6 +78,9 @@ func TestStandinScripts(t *testing.T) {
 		if name == "model" { // it takes another file there: TestScriptsModel
 			continue
 		}
+		if _, measures := standinReports[name]; measures { // what they find differs: TestStandinReports
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path, err := filepath.Abs(script)

@@ -7,7 +7,7 @@ local opt = args.parse{
   name = "burnin", summary = "keep all devices busy and verify everything that they compute and copy",
   text = [[
 All devices work at the same time, for --duration. A round of a device is a batch of matrix products, whose results are known exactly and compared on the device, the last one on the host, too; beside them a pattern is copied from the host through memory of the device and back, and compared byte by byte.
-Errors are counted by kind, and the burn goes on: wrong products, wrong copies, and NPU errors by code. A device is given up when it is lost, when work does not end (half of --timeout), or when ten rounds in a row fail; the others go on. More errors than --max-errors fail the device, fewer are a warning; a temperature above --max-temperature fails it, too. TFLOPS are those while products were computed; where they fall by a fifth there is a warning.
+Errors are counted by kind, and the burn goes on: wrong products, wrong copies, and NPU errors by code. A device is given up when it is lost, when work does not end (half of --timeout), or when ten rounds in a row fail; the others go on. More errors than --max-errors fail the device, fewer are a warning; a temperature above --max-temperature fails it, too. TFLOPS are those while products were computed; where they fall by a fifth there is a warning. A device with less than half the rate of another one like it fails. New memory errors are a warning where they were corrected, else a failure.
 The simulator computes for real, at a small share of a device's speed, while its time is virtual: there a device has --rounds 10 and matrices of 256 where nothing else is said, and idles in between.
 
 Exit status: 0 all passed, 3 something failed, 4 something could not run or nothing was checked, 2 wrong options. Ctrl-C ends it early, with status 130; the report says what was done until then. What each device did is `data.devices` of the JSON report, by docs/burnin.schema.json.]],
@@ -176,13 +176,17 @@ local function record(t, id)
     x.flop, x.busy = x.flop + flop, x.busy + seconds
     r.tenths[tenth] = x
   end
-  function r.sample()
+  function r.sample(always)
     local now = npu.time()
-    if r.sampled and now - r.sampled < opt.duration / 20 then return end
+    if r.sampled and not always and now - r.sampled < opt.duration / 20 then return end
     r.sampled = now
     local readings = npu.device(id):sensors()
     local temperature, power = readings.temperature, readings.power
     if temperature then row.temperature_max = row.temperature_max == json.null and temperature or math.max(row.temperature_max, temperature) end
+    for _, bits in ipairs{"single_bit", "double_bit"} do
+      r["before_" .. bits] = r["before_" .. bits] or readings.ecc[bits]
+      r[bits] = readings.ecc[bits]
+    end
     if power then r.power, r.powers = r.power + power, r.powers + 1 end
     r.absent = not temperature and (readings.reason or readings.absent.temperature) or nil
   end
@@ -235,6 +239,10 @@ local function verdict(t, r)
   if r.row.temperature_max ~= json.null then t:metric("highest temperature", r.row.temperature_max, "°C", {max = opt.max_temperature})
   elseif r.absent then t:log("temperature is not known: %s", r.absent) end
   if r.powers > 0 then t:metric("mean power", r.row.power_mean, "W") end
+  for bits, way in pairs{single_bit = "were corrected", double_bit = "could not be corrected"} do
+    local more = r[bits] and r[bits] - r["before_" .. bits] or 0
+    if more > 0 then (bits == "double_bit" and t.fail or t.warn)(t, "%d memory errors %s during the burn", more, way) end
+  end
   local best, last = 0, nil
   for tenth = 1, 10 do
     local x = r.tenths[tenth]
@@ -248,7 +256,10 @@ end
 
 local function burn(t, id)
   local r, w = record(t, id), nil
-  local ok, err = pcall(function() w = prepare(id, r) end)
+  local ok, err = pcall(function()
+    r.sample(true)
+    w = prepare(id, r)
+  end)
   if not ok then
     if type(err) ~= "table" or not err.code then error(err, 0) end
     r.npu_error(err)
@@ -271,6 +282,8 @@ local function burn(t, id)
     end
     if rounds then npu.sleep(math.max(opt.duration / rounds * r.rounds - now, 0)) end
   end
+  pcall(r.sample, true) -- a device that is lost has none
+  r.publish()
   verdict(t, r)
 end
 
@@ -290,6 +303,23 @@ for i, id in ipairs(working) do
 end
 npu.join(tasks)
 bar:done()
+
+-- A device that computes at less than half the rate of the best of its kind is suspicious.
+local best, alike = {}, 0
+for _, r in ipairs(results) do
+  local name = npu.devices()[r.device + 1].name
+  if r.flops ~= json.null then best[name], alike = math.max(best[name] or 0, r.flops), alike + 1 end
+end
+if alike > 1 then
+  for _, r in ipairs(results) do
+    local most = best[npu.devices()[r.device + 1].name]
+    if r.flops ~= json.null then
+      check.test("as fast as others", {device = r.device, open = false}, function(t)
+        t:expect(r.flops >= most / 2, "%.4g TFLOPS, another device has %.4g", r.flops / 1e12, most / 1e12)
+      end)
+    end
+  end
+end
 
 if not opt.json and #results > 0 then
   local rows = {}

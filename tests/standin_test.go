@@ -170,6 +170,9 @@ func TestStandinScripts(t *testing.T) {
 		if name == "model" || name == "watch" || measuring[name] != nil { // TestScriptsModel, TestStandinWatch, TestStandinOperations
 			continue
 		}
+		if _, measures := standinReports[name]; measures { // what they find differs: TestStandinReports
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path, err := filepath.Abs(script)

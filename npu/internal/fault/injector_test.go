@@ -266,3 +266,52 @@ func TestAbortHungStream(t *testing.T) {
 func fillOf(s driver.Stream, x driver.Ptr) *driver.Command {
 	return &driver.Command{Op: driver.OpFill, Stream: s, Dst: x, Size: 8, Width: 1}
 }
+
+// A leak leaves memory in use, of the devices that the rule is for, until they are reset.
+func TestLeak(t *testing.T) {
+	const size = 1 << 20
+	for _, tt := range []struct {
+		rule string
+		lost [2]int64 // allocations of each device that are still in use after three of each were given back
+		hits int64
+	}{
+		{"leak,device=1", [2]int64{0, 3}, 3},
+		{"leak,nth=2,count=1", [2]int64{1, 0}, 1},
+		{"leak", [2]int64{3, 3}, 6},
+		{"op=free,code=507899,device=0,count=always", [2]int64{3, 0}, 3},
+	} {
+		in := open(t, 2)
+		f := in.Add(parse(t, tt.rule))
+		used := func() int64 {
+			free, total, err := in.MemInfo()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return total - free
+		}
+		for device, want := range tt.lost {
+			if err := in.SetDevice(device); err != nil {
+				t.Fatal(err)
+			}
+			before := used()
+			for range 3 {
+				p, err := in.Malloc(size, driver.MemHugeFirst)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := in.Free(p); err != nil && !strings.HasPrefix(tt.rule, "op=free") {
+					t.Errorf("%s: Free = %v, want no error", tt.rule, err)
+				}
+			}
+			if got := used() - before; got < want*size || got >= (want+1)*size {
+				t.Errorf("%s: %d B of device %d are in use afterwards, want %d of %d B", tt.rule, got, device, want, size)
+			}
+		}
+		if f.Hits != tt.hits {
+			t.Errorf("%s: %d hits, want %d", tt.rule, f.Hits, tt.hits)
+		}
+		if err := in.Close(); err != nil {
+			t.Errorf("%s: Close = %v", tt.rule, err)
+		}
+	}
+}

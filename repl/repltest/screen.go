@@ -27,14 +27,17 @@ type Screen struct {
 	Bells    int      // how often it was rung
 	Paste    bool     // bracketed paste is on: a line is edited
 	Edits    int      // how often it was switched on
+	Hidden   bool     // the cursor is not shown
+	Second   bool     // the second screen is shown
 	Unknown  []string // what came that has no meaning here, quoted; every question is among it
 	cols     int
 	rows     int
 	cells    [][]string // "" is the second half of a wide character
 	wrap     bool       // the last column was written; the next character goes to the next line
 	scrolled []string
-	rest     []byte // an unfinished sequence
-	ended    bool   // the mark of Session.Ends came
+	first    *Screen // cells and cursor of the first screen while the second one is shown
+	rest     []byte  // an unfinished sequence
+	ended    bool    // the mark of Session.Ends came
 }
 
 // NewScreen returns an empty screen.
@@ -66,7 +69,9 @@ func (s *Screen) Resize(cols, rows int) {
 		s.cells = s.cells[:len(s.cells)-1]
 	}
 	for len(s.cells) > rows {
-		s.scrolled = append(s.scrolled, line(s.cells[0]))
+		if !s.Second {
+			s.scrolled = append(s.scrolled, line(s.cells[0]))
+		}
 		s.cells = s.cells[1:]
 		s.Y--
 	}
@@ -95,7 +100,9 @@ func (s *Screen) Current() string { return line(s.cells[s.Y]) }
 
 func (s *Screen) down() {
 	if s.Y++; s.Y == s.rows {
-		s.scrolled = append(s.scrolled, line(s.cells[0]))
+		if !s.Second {
+			s.scrolled = append(s.scrolled, line(s.cells[0]))
+		}
 		s.cells = append(s.cells[1:], s.blank())
 		s.Y--
 	}
@@ -195,8 +202,10 @@ func (s *Screen) escape(p []byte) int {
 		s.Y = max(0, s.Y-n)
 	case final == 'C':
 		s.X = min(s.cols-1, s.X+n)
-	case final == 'H' && args == "":
-		s.X, s.Y = 0, 0
+	case final == 'H':
+		s.place(args)
+	case final == 'K' && args == "":
+		copy(s.cells[s.Y][s.X:], s.blank())
 	case final == 'J' && (args == "" || args == "2"):
 		if args == "2" {
 			s.X, s.Y = 0, 0
@@ -209,10 +218,47 @@ func (s *Screen) escape(p []byte) int {
 		if s.Paste = final == 'h'; s.Paste {
 			s.Edits++
 		}
+	case args == "?25" && (final == 'h' || final == 'l'):
+		s.Hidden = final == 'l'
+	case args == "?1049" && (final == 'h' || final == 'l'):
+		s.swap(final == 'h')
 	case string(p[:end+1]) == endMark:
 		s.ended = true
 	default:
 		s.Unknown = append(s.Unknown, strconv.Quote(string(p[:end+1])))
 	}
 	return end + 1
+}
+
+// place moves the cursor to a row and a column, which count from 1; without them to the upper left.
+func (s *Screen) place(args string) {
+	s.X, s.Y = 0, 0
+	row, column, ok := strings.Cut(args, ";")
+	if !ok && args == "" {
+		return
+	}
+	y, errY := strconv.Atoi(row)
+	x, errX := strconv.Atoi(column)
+	if errY != nil || errX != nil || x < 1 || y < 1 {
+		s.Unknown = append(s.Unknown, strconv.Quote("\x1b["+args+"H"))
+		return
+	}
+	s.X, s.Y = min(x, s.cols)-1, min(y, s.rows)-1
+}
+
+// swap shows the second screen, which is empty, or the first one again as it was.
+func (s *Screen) swap(second bool) {
+	if s.Second == second {
+		s.Unknown = append(s.Unknown, "the screen that is shown already")
+		return
+	}
+	s.Second = second
+	if second {
+		s.first = &Screen{X: s.X, Y: s.Y, cells: s.cells}
+		s.cells = NewScreen(s.cols, s.rows).cells
+		return
+	}
+	s.X, s.Y, s.cells = s.first.X, s.first.Y, s.first.cells
+	s.first = nil
+	s.Resize(s.cols, s.rows)
 }

@@ -25,6 +25,9 @@ func TestScreen(t *testing.T) {
 		{"ab\r\ncd\x1b[H\x1b[2Jx", "x", 1, 0},
 		{"abc\b\b\x07!", "a!c", 2, 0},
 		{"a\x1b[?2004h\x1b[3", "a", 1, 0},
+		{"ab\x1b[2;3Hc\x1b[9;9Hd\x1b[1;2H\x1b[K", "a|  c|    d", 1, 0},
+		{"ab\x1b[?1049hcd\r\n\n\n\n\x1b[?25l\x1b[?25h\x1b[?1049l!", "ab!", 3, 0},
+		{"ab\x1b[?1049h\x1b[Hcd", "cd", 2, 0},
 	} {
 		s := NewScreen(5, 3)
 		for i := range len(tt.sent) { // in the smallest pieces

@@ -341,5 +341,8 @@ func (s *Session) Ends(status int) {
 		if m.Paste {
 			s.t.Error("bracketed paste is left on")
 		}
+		if m.Hidden || m.Second {
+			s.t.Errorf("the terminal was left with a hidden cursor: %v, with the second screen: %v", m.Hidden, m.Second)
+		}
 	})
 }

@@ -27,6 +27,9 @@ type Streams struct {
 	Inherited Descriptors
 	// System is what io and os use of the operating system; nil: all of it.
 	System System
+	// Lend is called before a program of os.execute may write to the terminal, and what it returns after that. nil:
+	// nobody else does.
+	Lend func() (back func())
 
 	blocked atomic.Pointer[string] // see Blocked
 }

@@ -41,6 +41,9 @@ func (s *Streams) execute(L *lua.LState) int {
 	}
 	ctx := contextOf(L)
 	raiseInterruption(L, s.Stdout.Flush(ctx))
+	if s.Lend != nil {
+		defer s.Lend()()
+	}
 	p, err := s.startProcess(s.command(command), s.StdinTerminal)
 	if err != nil {
 		L.Push(lua.LNumber(-1))

@@ -43,13 +43,24 @@ func (s *Streams) command(text string) *exec.Cmd {
 		cmd.Stdin = in
 	}
 	cmd.Stdout, cmd.Stderr = s.Stdout, s.Stderr
-	if out, ok := s.Stdout.dst.(*os.File); ok {
+	if out := s.Stdout.file(); out != nil {
 		cmd.Stdout = out
 	}
-	if out, ok := s.Stderr.dst.(*os.File); ok {
+	if out := s.Stderr.file(); out != nil {
 		cmd.Stderr = out
 	}
 	return cmd
+}
+
+// file is the file that o writes to, also behind a writer that has one; nil: it is none.
+func (o *Output) file() *os.File {
+	switch dst := o.dst.(type) {
+	case *os.File:
+		return dst
+	case interface{ File() *os.File }:
+		return dst.File()
+	}
+	return nil
 }
 
 // startProcess starts cmd in a process group of its own, so that all it starts can be killed

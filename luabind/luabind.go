@@ -24,6 +24,7 @@ import (
 
 	lua "github.com/yuin/gopher-lua"
 
+	"npulua/luabind/display"
 	"npulua/luabind/lua51"
 	"npulua/luabind/metrics"
 	"npulua/npu"
@@ -60,6 +61,9 @@ type Options struct {
 	Sandbox *Sandbox
 	// Exit ends the process; os.exit calls it after the session is closed. nil: os.exit is an error.
 	Exit func(code int)
+	// Display is the terminal behind Stdout and Stderr, for bars and screens. Whoever ends the process calls its End
+	// before. nil: Open makes one.
+	Display *display.Display
 }
 
 // Interp is one Lua virtual machine with the npu module.
@@ -90,6 +94,9 @@ type Interp struct {
 	metrics        *metricTypes // nil: not made yet
 	metricRegistry *metrics.Registry
 	registryOnce   sync.Once // makes that of the main script's machine
+
+	barType    *binding[*progressBar] // nil: not made yet
+	screenType *binding[*textScreen]  // nil: not made yet
 
 	tempDirs  tempDirs // of the main script's machine, also those of workers
 	errorMeta *lua.LTable
@@ -209,13 +216,16 @@ func (in *Interp) openStreams() {
 	if o.Stderr == nil {
 		o.Stderr = os.Stderr
 	}
+	if o.Display == nil {
+		o.Display = display.New(o.Stdin, o.Stdout, o.Stderr)
+	}
 	mode := lua51.BlockBuffered
 	if o.StdoutTerminal {
 		mode = lua51.LineBuffered
 	}
 	in.std = &lua51.Streams{
-		Stdin: o.Stdin, Stdout: lua51.NewOutput(o.Stdout, mode), Stderr: lua51.NewOutput(o.Stderr, lua51.Unbuffered),
-		StdinTerminal: o.StdinTerminal, Interactive: o.Interactive, Inherited: o.Inherited,
+		Stdin: o.Stdin, Stdout: lua51.NewOutput(o.Display.Writer(o.Stdout), mode), Stderr: lua51.NewOutput(o.Display.Writer(o.Stderr), lua51.Unbuffered),
+		StdinTerminal: o.StdinTerminal, Interactive: o.Interactive, Inherited: o.Inherited, Lend: o.Display.Lend,
 	}
 	if p := in.policy; p != nil {
 		in.std.System = p
@@ -303,6 +313,7 @@ func (in *Interp) Close(force bool) error {
 		in.cancel(context.Canceled)
 	}
 	in.Abandon()
+	in.opts.Display.Leave(nil)
 	err := in.session.Close(force)
 	if !force {
 		err = errors.Join(in.failure(), err)

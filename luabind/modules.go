@@ -30,7 +30,7 @@ type constant struct {
 var modules []*module
 
 func init() {
-	modules = []*module{argsModule, checkModule, execModule, fsModule, jsonModule, metricsModule, tabulateModule}
+	modules = []*module{argsModule, checkModule, execModule, fsModule, jsonModule, metricsModule, progressModule, screenModule, tabulateModule}
 }
 
 func findModuleRows(name string) *module {

@@ -180,6 +180,7 @@ func (w *worker) run(ctx context.Context, thread *npu.Thread, build func(*unpack
 		w.state = npu.TaskDone
 	}
 	w.mu.Unlock()
+	m.opts.Display.Leave(m)
 	_ = w.ended.Close(m.thread) // it is open
 	m.io.Finish(m.ctx)
 	m.io.Close()
@@ -261,7 +262,7 @@ func (in *Interp) newWorkerMachine(ctx context.Context, w *worker, thread *npu.T
 	m.opts, m.policy = root.opts, root.policy
 	m.opts.Stdin = noInput{}
 	m.opts.Exit = root.exitFrom
-	m.std = &lua51.Streams{Stdin: m.opts.Stdin, Stdout: root.std.Stdout, Stderr: root.std.Stderr, Inherited: root.std.Inherited, System: root.std.System}
+	m.std = &lua51.Streams{Stdin: m.opts.Stdin, Stdout: root.std.Stdout, Stderr: root.std.Stderr, Inherited: root.std.Inherited, System: root.std.System, Lend: root.std.Lend}
 	m.open = root.open
 	m.open(m)
 	m.sched.SetName(w.String(), w.number)

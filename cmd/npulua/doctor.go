@@ -42,7 +42,7 @@ func doctorCommand(p *program, o *options, args []string) int {
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	defer watchSignals(ctx, cancel, p.stderr)()
+	defer p.watchSignals(ctx, cancel)()
 	defer time.AfterFunc(cmp.Or(o.timeout, math.MaxInt64), func() { cancel(errTimeout) }).Stop()
 
 	report := doctor.Run(ctx, doctor.Options{Session: o.session})

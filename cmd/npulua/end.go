@@ -18,13 +18,13 @@ import (
 func (p *program) leave(ctx context.Context, cancel context.CancelCauseFunc, in *luabind.Interp, o *options, status int) int {
 	pending := p.pending(in)
 	if status < exitHangup && len(pending) == 0 {
-		defer watchSignals(ctx, cancel, p.stderr)()
+		defer p.watchSignals(ctx, cancel)()
 		if got := p.finish(ctx, in, o, nil, status); got != exitError { // a fault that the end found is told, and no more
 			return got
 		}
 		return status
 	}
-	defer time.AfterFunc(grace, func() { os.Exit(status) }).Stop() // the terminal may take no output any more
+	defer time.AfterFunc(grace, func() { p.display.End(); os.Exit(status) }).Stop() // the terminal may take no output any more
 	for _, line := range pending {
 		fmt.Fprintf(p.stderr, "npulua: dropped: %s\n", line)
 	}
@@ -47,6 +47,7 @@ func (p *program) pending(in *luabind.Interp) []string {
 // finish reports what went wrong, tears the session down and returns the exit status: status, or
 // exitError where that is 0 and the teardown found a fault that nobody had been told.
 func (p *program) finish(ctx context.Context, in *luabind.Interp, o *options, err error, status int) int {
+	p.display.End()
 	var pending []string
 	if ctx.Err() == nil {
 		pending = p.pending(in) // before the session closes

@@ -105,6 +105,7 @@ func (s *interactive) Eval(ctx context.Context, chunk string) error {
 func (s *interactive) run(eval func() error, chunk string) error {
 	s.last = s.Now()
 	err := eval()
+	s.p.display.Settle()
 	if code, ok := s.in.WorkerExit(); ok {
 		return exit{code}
 	}

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/term"
 
 	"npulua/luabind"
+	"npulua/luabind/display"
 	"npulua/npu"
 	"npulua/scripts"
 )
@@ -35,7 +36,7 @@ const gcPercent = 400
 
 // run is main with its world passed in. It returns the exit status.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	p := &program{stdin: stdin, stdout: stdout, stderr: stderr, inherited: luabind.InheritedDescriptors()}
+	p := newProgram(stdin, stdout, stderr)
 	o, err := parseOptions(args)
 	if err != nil {
 		return p.usage(err)
@@ -69,6 +70,11 @@ type program struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	inherited      luabind.Descriptors
+	display        *display.Display // the terminal; whoever ends the process calls its End before
+}
+
+func newProgram(stdin io.Reader, stdout, stderr io.Writer) *program {
+	return &program{stdin: stdin, stdout: stdout, stderr: stderr, inherited: luabind.InheritedDescriptors(), display: display.New(stdin, stdout, stderr)}
 }
 
 func (p *program) usage(err error) int {
@@ -112,7 +118,7 @@ func (p *program) execute(o *options, embedded *source) int {
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	unwatch := sync.OnceFunc(watchSignals(ctx, cancel, p.stderr))
+	unwatch := sync.OnceFunc(p.watchSignals(ctx, cancel))
 	defer unwatch()
 	timer := time.AfterFunc(cmp.Or(o.timeout, math.MaxInt64), func() { p.interrupt(cancel, errTimeout, exitTimeout) })
 	defer timer.Stop()
@@ -122,7 +128,7 @@ func (p *program) execute(o *options, embedded *source) int {
 		m, err := luabind.Open(ctx, luabind.Options{
 			Session: o.session, Script: script, Args: o.args, Samples: scripts.Data(), Interactive: interactive, Embedded: embedded != nil,
 			Stdin: p.stdin, Stdout: stdout, Stderr: stderr, StdinTerminal: isTerminal(p.stdin), StdoutTerminal: isTerminal(p.stdout), Columns: p.columns(),
-			Inherited: p.inherited, Sandbox: p.confine(o, func(cause error, status int) { p.interrupt(cancel, cause, status) }),
+			Inherited: p.inherited, Display: p.display, Sandbox: p.confine(o, func(cause error, status int) { p.interrupt(cancel, cause, status) }),
 			Exit: func(code int) { os.Exit(p.finish(ctx, in, o, nil, code)) },
 		})
 		if err == nil {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -13,10 +12,15 @@ import (
 // grace is how long an interrupted script may take to end, teardown included.
 const grace = 2 * time.Second
 
+// lastWords is how long the process may take to say why it ends.
+const lastWords = 200 * time.Millisecond
+
 // interrupt ends the script; where it does not end in time, the process.
 func (p *program) interrupt(cancel context.CancelCauseFunc, cause error, status int) {
 	cancel(cause)
 	time.AfterFunc(grace, func() {
+		p.display.End()
+		time.AfterFunc(lastWords, func() { os.Exit(status) }) // nobody may take output any more
 		fmt.Fprintf(p.stderr, "npulua: the script does not stop, ending the process without teardown\n")
 		os.Exit(status)
 	})
@@ -24,14 +28,13 @@ func (p *program) interrupt(cancel context.CancelCauseFunc, cause error, status 
 
 // watchSignals turns SIGINT, SIGTERM and SIGHUP into the end of the script; a second one ends the
 // process at once.
-func watchSignals(ctx context.Context, cancel context.CancelCauseFunc, stderr io.Writer) (stop func()) {
+func (p *program) watchSignals(ctx context.Context, cancel context.CancelCauseFunc) (stop func()) {
 	ch := make(chan os.Signal, 2)
 	done := make(chan struct{})
 	signal.Notify(ch, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	pipes := make(chan os.Signal, 1)
 	signal.Notify(pipes, syscall.SIGPIPE) // so that a closed pipe is an error of write, not the end
 	go func() {
-		p := &program{stderr: stderr}
 		for n := 0; ; n++ {
 			select {
 			case sig := <-ch:
@@ -40,6 +43,7 @@ func watchSignals(ctx context.Context, cancel context.CancelCauseFunc, stderr io
 				end(cause)
 				status := exitStatus(first, nil)
 				if n > 0 {
+					p.display.End()
 					os.Exit(status)
 				}
 				p.interrupt(cancel, cause, status)

@@ -25,6 +25,7 @@ var checkModule = &module{
 			{"level", "1 to 3: tests of higher levels are not run; 1", anything},
 			{"timeout", "seconds for each attempt of a test that says nothing else; 60", anything},
 			{"quiet", "true: only the verdict is printed; false", aBoolean},
+			{"brief", "true: the table has only tests that did not pass, because the script prints what they measured; false", aBoolean},
 		}, checkSetup},
 		{"test", doc{"(name [, options], fn)", "string", "Runs `fn(t)` as a test, at once, and returns its result; `not_run` where its level is above that of `check.setup`. An error of `fn` is the result `error`, and so is a timeout, a fault that its work left, and a test that checked nothing; after a failure the result stays `fail`. Tests of several devices run at the same time where tasks (`npu.spawn`) call this function; the report has them in the order in which they began.",
 			"a test in a test, in a worker, in a host function or after `check.finish`", "local check = require \"check\"\ncheck.test(\"copies\", {device = 0}, function(t)\n  local x = npu.current_context():alloc(\"float32\", 4)\n  t:try(function() x:upload{1, 2, 3, 4} end)\n  t:expect(x:download():sum() == 10, \"wrong sum\")\nend)"}, []option{
@@ -61,6 +62,7 @@ type checks struct {
 	markdown string // a file, "-": standard output; "": none
 	junit    string
 	quiet    bool
+	brief    bool
 
 	began    bool // setup or test was called
 	written  bool // the report was given
@@ -161,7 +163,10 @@ func (k *checks) read(o opts) (err error) {
 	if k.timeout, err = o.seconds("timeout", defaultTestTime); err != nil {
 		return err
 	}
-	k.quiet, err = o.bool("quiet", false)
+	if k.quiet, err = o.bool("quiet", false); err != nil {
+		return err
+	}
+	k.brief, err = o.bool("brief", false)
 	return err
 }
 

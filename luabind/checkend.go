@@ -119,7 +119,7 @@ func (in *Interp) writeChecks(k *checks) error {
 	case k.quiet:
 		text = r.Sentence() + "\n"
 	default:
-		text = in.checkSummary(r)
+		text = in.checkSummary(r, k.brief)
 		if in.opts.StdoutTerminal && len(r.Tests) > 0 { // below the lines of the tests
 			text = "\n" + text
 		}
@@ -133,12 +133,12 @@ func (in *Interp) writeChecks(k *checks) error {
 	return errors.Join(errs...)
 }
 
-// checkSummary is the report for people.
-func (in *Interp) checkSummary(r *check.Report) string {
+// checkSummary is the report for people. A brief one has no lines of tests that passed.
+func (in *Interp) checkSummary(r *check.Report, brief bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n%s\n", r.Title, r.Where())
-	if len(r.Tests) > 0 {
-		b.WriteString(in.wrapTable(r.Rows()) + "\n")
+	if rows := r.Rows(brief); len(rows) > 1 {
+		b.WriteString(in.wrapTable(rows) + "\n")
 	}
 	b.WriteString(r.Details())
 	fmt.Fprintf(&b, "%s\n%s\n", r.Counts(), r.Sentence())

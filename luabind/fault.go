@@ -14,6 +14,7 @@ import (
 var faultFunctions = []function{
 	{"fault", doc{"(rule)", "fault", "Lets operations go wrong, to rehearse it: from now on those that match the rule, which is a table with the options below or a text such as `\"op=copy,nth=3,code=507054\"`. Errors that come of it have `injected` = true and name the rule. docs/simulator.md lists the kinds and operations.", "100000 for a rule that cannot be meant; 107001 for a device that there is not", "npu.sim.fault{op = \"copy\", device = 0, nth = 3, code = 507054}\nnpu.sim.fault{kind = \"hang\", op = \"launch\"}"}, faultOptions(), simFault},
 	{"faults", doc{"()", "table", "The faults that are in force, those of `--fault` and `--scenario` too, in the order in which they came.", "", `for _, f in ipairs(npu.sim.faults()) do print(f.text, f.hits) end`}, nil, simFaults},
+	{"scenarios", doc{"()", "table", "The scenarios that come with npulua, which `--scenario` names: for each a table with `name`, `text`, and `faults`, a list of rules as `npu.sim.fault` takes them.", "", `for _, s in ipairs(npu.sim.scenarios()) do print(s.name, s.text) end`}, nil, simScenarios},
 	{"clear_faults", doc{"()", "", "Closes all of them.", "", `npu.sim.clear_faults()`}, nil, simClearFaults},
 }
 
@@ -100,6 +101,23 @@ func simFaults(c *call) error {
 	list := c.L.NewTable()
 	for _, f := range c.in.session.Faults() {
 		list.Append(c.in.fault(f))
+	}
+	c.push(list)
+	return nil
+}
+
+func simScenarios(c *call) error {
+	list := c.L.NewTable()
+	if c.in.opts.Scenarios != nil {
+		for _, s := range c.in.opts.Scenarios() {
+			rules := c.L.NewTable()
+			for _, r := range s.Rules {
+				rules.Append(lua.LString(r.String()))
+			}
+			row := c.in.record("name", s.Name, "text", s.Text)
+			row.RawSetString("faults", rules)
+			list.Append(row)
+		}
 	}
 	c.push(list)
 	return nil

@@ -49,6 +49,9 @@ type Options struct {
 	StdinTerminal, StdoutTerminal bool
 	Columns                       int   // of the terminal of Stdout, which tables fit; 0: there is no limit
 	Samples                       fs.FS // files that scripts read as "sample:NAME"; nil: none
+	Library                       fs.FS // modules NAME.lua that require finds where no file is one; nil: none
+	// Scenarios are the lists of faults that come with npulua; nil: none.
+	Scenarios func() []npu.FaultScenario
 	// Embedded says that Script is no file: nothing lies beside it.
 	Embedded bool
 	// Interactive says that a person types chunks, for an Evaluator: there is a global "help" then.

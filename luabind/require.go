@@ -1,6 +1,7 @@
 package luabind
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -105,11 +106,16 @@ func (in *Interp) moduleLoader(L *lua.LState) int {
 		lua51.Raise(L, "'package.path' must be a string")
 	}
 	file, tried := findModule(name, string(path), in.isFile)
-	if file == "" {
+	data, err := in.libraryFile(name)
+	switch {
+	case file != "":
+		data, _, err = in.readScript(file)
+	case err == nil:
+		file = name + ".lua"
+	default:
 		L.Push(lua.LString(tried))
 		return 1
 	}
-	data, _, err := in.readScript(file)
 	if err == nil {
 		var fn *lua.LFunction
 		if fn, err = in.load(data, file); err == nil {
@@ -119,6 +125,14 @@ func (in *Interp) moduleLoader(L *lua.LState) int {
 	}
 	lua51.Raise(L, "error loading module '%s' from file '%s':\n\t%s", name, file, err.Error())
 	return 0
+}
+
+// libraryFile reads a module that comes with the scripts of npulua.
+func (in *Interp) libraryFile(name string) ([]byte, error) {
+	if in.opts.Library == nil {
+		return nil, fs.ErrNotExist
+	}
+	return fs.ReadFile(in.opts.Library, name+".lua")
 }
 
 // findModule looks a module up on a path of patterns; tried lists the files that are not there.

@@ -14,6 +14,7 @@ var simFunctions = slices.Concat(faultFunctions, sensorFunctions)
 
 // simFields documents what openSim sets besides functions.
 var simFields = []entry{
+	{name: "spec", doc: doc{Text: "What `--sim` was given, with the number of devices: `910b:4`."}},
 	{name: "profile", doc: doc{Text: "A line that describes what is simulated."}},
 }
 
@@ -29,6 +30,7 @@ func simHelp() classHelp {
 // openSim makes the table npu.sim.
 func (in *Interp) openSim(profile string) *lua.LTable {
 	t := in.functionTable(simName, simFunctions, false)
+	t.RawSetString("spec", lua.LString(in.session.SimSpec()))
 	t.RawSetString("profile", lua.LString(profile))
 	return t
 }

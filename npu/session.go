@@ -1,10 +1,12 @@
 package npu
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -163,6 +165,15 @@ func (s *Session) Main() *Thread { return s.main }
 
 // Info tells what runs the commands.
 func (s *Session) Info() Info { return s.info }
+
+// SimSpec is what Options.Sim would have to be for a session like this one, "910b:4".
+func (s *Session) SimSpec() string {
+	profile := cmp.Or(s.opts.Sim, defaultSim)
+	if i := strings.LastIndexByte(profile, ':'); i >= 0 {
+		profile = profile[:i]
+	}
+	return fmt.Sprintf("%s:%d", profile, s.count)
+}
 
 // DeviceCount is the number of visible devices.
 func (s *Session) DeviceCount() int { return s.count }

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-//go:embed *.lua data/*.png data/*.json data/scenarios/*.json
+//go:embed *.lua lib/*.lua data/*.png data/*.json data/scenarios/*.json
 var files embed.FS
 
 // Script is one of them.
@@ -82,6 +82,15 @@ func (s Script) MakesHelp() bool {
 func (s Script) Summary() string {
 	first, _, _ := strings.Cut(s.Help(), "\n")
 	return strings.TrimPrefix(first, s.Name+": ")
+}
+
+// Library holds the modules that scripts share.
+func Library() fs.FS {
+	sub, err := fs.Sub(files, "lib")
+	if err != nil {
+		panic(err)
+	}
+	return sub
 }
 
 // Data holds the sample files that scripts read as "sample:NAME".

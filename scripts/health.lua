@@ -250,6 +250,39 @@ local function memory(t, id)
   end
 end
 
+local working, failed = {}, {} -- devices that answer, a list; by id, those that a test found wanting
+
+-- Copies from one device to every other one that has passed so far, so that nobody is blamed for another: verified on
+-- the way back.
+local function peers(t, from, working)
+  local dev, n = npu.device(from), 8 * MB
+  local ctx = npu.current_context()
+  local s, x = ctx:create_stream(), ctx:alloc("uint8", n)
+  local begin, done = ctx:create_event{timing = true}, ctx:create_event{timing = true}
+  local source, result = npu.host("uint8", n), npu.host("uint8", n)
+  for _, to in ipairs(working) do
+    local peer = npu.device(to)
+    if failed[to] and to ~= from then
+      t:log("device %d was left out: it has failed", to)
+    elseif to ~= from and not dev:can_access_peer(peer) then
+      t:warn("device %d cannot reach the memory of device %d", from, to)
+    elseif to ~= from then
+      local way = ("device %d to device %d"):format(from, to)
+      dev:enable_peer_access(peer)
+      local target, back = peer.context:alloc("uint8", n), peer.context:create_stream()
+      ctx:set_current()
+      measure.pattern(source, 1000 * from + to)
+      s:copy(x, source)
+      local r = rate(s, begin, done, target, x)
+      figure("between devices", ("%d to %d"):format(from, to), r)
+      t:metric(way, r, "B/s")
+      back:copy(result, target)
+      back:synchronize(patience)
+      expect_pattern(t, result, 1000 * from + to, way)
+    end
+  end
+end
+
 -- Each test: name, level, function of the test and the device's id.
 local tests = {
   {"sensors", 1, sensors},
@@ -297,51 +330,23 @@ local function answers(id)
   end) == "pass"
 end
 
-local working = {}
+local function run(name, level, id, fn, ...)
+  local more = {...}
+  local result = check.test(name, {device = id, level = level}, function(t) t:try(fn, t, id, unpack(more)) end)
+  failed[id] = failed[id] or result == "fail" or result == "error"
+end
+
 for _, id in ipairs(opt.device) do
   if answers(id) then
     working[#working + 1] = id
-    for _, row in ipairs(tests) do
-      local name, level, fn = unpack(row)
-      check.test(name, {device = id, level = level}, function(t) t:try(fn, t, id) end)
-    end
+    for _, row in ipairs(tests) do run(row[1], row[2], id, row[3]) end
   else
     check.test("other tests", {device = id, open = false}, function(t) t:skip("the device does not answer") end)
   end
 end
 
--- Copies from one device to every other one, verified on the way back.
-local function peers(t, from, working)
-  local dev, n = npu.device(from), 8 * MB
-  local ctx = npu.current_context()
-  local s, x = ctx:create_stream(), ctx:alloc("uint8", n)
-  local begin, done = ctx:create_event{timing = true}, ctx:create_event{timing = true}
-  local source, result = npu.host("uint8", n), npu.host("uint8", n)
-  for _, to in ipairs(working) do
-    local peer = npu.device(to)
-    if to ~= from and not dev:can_access_peer(peer) then
-      t:warn("device %d cannot reach the memory of device %d", from, to)
-    elseif to ~= from then
-      local way = ("device %d to device %d"):format(from, to)
-      dev:enable_peer_access(peer)
-      local target, back = peer.context:alloc("uint8", n), peer.context:create_stream()
-      ctx:set_current()
-      measure.pattern(source, 1000 * from + to)
-      s:copy(x, source)
-      local r = rate(s, begin, done, target, x)
-      figure("between devices", ("%d to %d"):format(from, to), r)
-      t:metric(way, r, "B/s")
-      back:copy(result, target)
-      back:synchronize(patience)
-      expect_pattern(t, result, 1000 * from + to, way)
-    end
-  end
-end
-
 if #working > 1 then
-  for _, id in ipairs(working) do
-    check.test("copies to other devices", {device = id, level = 2}, function(t) t:try(peers, t, id, working) end)
-  end
+  for _, id in ipairs(working) do run("copies to other devices", 2, id, peers, working) end
 end
 
 -- A device that is much slower than the best of its kind is suspicious, whatever the limits say.

@@ -38,6 +38,19 @@ func (f scenarioFlag) Set(name string) error {
 func (f scenarioFlag) String() string { return "" }
 func (f scenarioFlag) Type() string   { return "NAME|FILE" }
 
+// scenarios are those that come with npulua.
+func scenarios() []npu.FaultScenario {
+	var out []npu.FaultScenario
+	for _, s := range scripts.Scenarios() {
+		x, err := npu.ParseScenario(s.Data)
+		if err != nil {
+			panic(fmt.Errorf("scenario %s: %w", s.Name, err))
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
 // scenario finds a scenario by its name, or reads the file of that name.
 func scenario(name string) (npu.FaultScenario, error) {
 	list := scripts.Scenarios()

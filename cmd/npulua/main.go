@@ -120,7 +120,7 @@ func (p *program) execute(o *options, embedded *source) int {
 	var in *luabind.Interp
 	open := func() (*luabind.Interp, error) {
 		m, err := luabind.Open(ctx, luabind.Options{
-			Session: o.session, Script: script, Args: o.args, Samples: scripts.Data(), Interactive: interactive, Embedded: embedded != nil,
+			Session: o.session, Script: script, Args: o.args, Samples: scripts.Data(), Library: scripts.Library(), Scenarios: scenarios, Interactive: interactive, Embedded: embedded != nil,
 			Stdin: p.stdin, Stdout: stdout, Stderr: stderr, StdinTerminal: isTerminal(p.stdin), StdoutTerminal: isTerminal(p.stdout), Columns: p.columns(),
 			Inherited: p.inherited, Sandbox: p.confine(o, func(cause error, status int) { p.interrupt(cancel, cause, status) }),
 			Exit: func(code int) { os.Exit(p.finish(ctx, in, o, nil, code)) },

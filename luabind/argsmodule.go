@@ -179,7 +179,7 @@ func (c *call) endScript(write func(context.Context, string) error, text string,
 	if err := write(in.ctx, text); err != nil {
 		return err
 	}
-	in.exitCode = status
+	in.exitCode, in.exited = status, true
 	in.exit(c.L)
 	return nil
 }

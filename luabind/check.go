@@ -43,7 +43,8 @@ check.test("one", function(t) t:expect(npu.device_count() > 0, "no device") end)
 print(check.finish().verdict)`}, nil, checkFinish},
 	},
 	fields: []constant{
-		{"options", doc{Text: "Declarations of the command line options `--json`, `--junit`, `--markdown`, `--strict` and `--level` for the module `args`: a list of rows such as `{\"level\", \"N\", \"...\", type = \"integer\", min = 1, max = 3, default = 1}`. Their values can be given to `check.setup`."}, checkOptions},
+		{"options", doc{Text: "Declarations of the command line options `--json`, `--junit`, `--markdown`, `--strict` and `--level` for the module `args`: a list of rows such as `{\"level\", \"N\", \"...\", type = \"integer\", min = 1, max = 3, default = 1}`. Their values can be given to `check.setup`."}, checkOptions(true)},
+		{"report_options", doc{Text: "The same without `--level`, for scripts whose tests are all of level 1."}, checkOptions(false)},
 	},
 	classes: []func() classHelp{trialClass.help},
 }
@@ -232,31 +233,32 @@ func (o opts) fileName(name string) (string, error) {
 	return s, err
 }
 
-// checkOptions is check.options.
-func checkOptions(in *Interp) lua.LValue {
-	if in.parent == nil {
-		in.checkState() // a script that requires the module is one of tests
-	}
-	list := in.L.NewTable()
-	for _, row := range []struct{ name, value, help string }{
-		{"json", "", "print the report as JSON"},
-		{"junit", "FILE", "write the report to FILE as JUnit XML, too"},
-		{"markdown", "FILE", "write the report to FILE as Markdown, too; - is standard output"},
-		{"strict", "", "warnings give exit status 3"},
-		{"level", "N", "run the tests up to this level: 1 is quick, 3 is thorough"},
-	} {
-		t := in.L.NewTable()
-		t.Append(lua.LString(row.name))
-		if row.value != "" {
-			t.Append(lua.LString(row.value))
+// checkOptions is check.report_options, and with level check.options.
+func checkOptions(level bool) func(*Interp) lua.LValue {
+	return func(in *Interp) lua.LValue {
+		if in.parent == nil {
+			in.checkState() // a script that requires the module is one of tests
 		}
-		t.Append(lua.LString(row.help))
-		if row.name == "level" {
+		list := in.L.NewTable()
+		add := func(cells ...string) *lua.LTable {
+			row := in.L.NewTable()
+			for _, cell := range cells {
+				row.Append(lua.LString(cell))
+			}
+			list.Append(row)
+			return row
+		}
+		add("json", "print the report as JSON")
+		add("junit", "FILE", "write the report to FILE as JUnit XML, too")
+		add("markdown", "FILE", "write the report to FILE as Markdown, too; - is standard output")
+		add("strict", "warnings give exit status 3")
+		if level {
+			row := add("level", "N", "run the tests up to this level: 1 is quick, 3 is thorough")
 			for key, v := range map[string]lua.LValue{"type": lua.LString("integer"), "min": lua.LNumber(1), "max": lua.LNumber(maxLevel), "default": lua.LNumber(1)} {
-				t.RawSetString(key, v)
+				row.RawSetString(key, v)
 			}
 		}
-		list.Append(t)
+		return list
 	}
-	return list
 }
+

@@ -261,4 +261,3 @@ func checkOptions(level bool) func(*Interp) lua.LValue {
 		return list
 	}
 }
-

@@ -55,7 +55,7 @@ Exit status: 0 all is well, 3 something failed, 4 something could not run or no 
 local least = {}
 for _, word in ipairs(opt.min) do
   local name, value = word:match("^([%w_]+)=(.*)$")
-  if not by_name[name] or not (tonumber(value) or -1 >= 0) then
+  if not by_name[name] or (tonumber(value) or -1) < 0 then
     fleet.usage("bandwidth", "--min wants PATH=GB/S such as h2d=20, PATH one of %s, got %q", table.concat(names, ", "), word)
   end
   least[name] = tonumber(value) * 1e9
@@ -169,6 +169,7 @@ local function copy(legs, copies)
 end
 
 local rows, unreachable = {}, {}
+local broken = {} -- broken[id]: the last path of the device that was tried ended in an error
 local best = {} -- best[path][who] = {who, kind, value, ...}, the largest median of all sizes
 
 -- Measures a path, from here to there: sizes that fit, in ascending order.
@@ -226,9 +227,12 @@ local function of(name, id)
 end
 
 local function peers(t, id, working)
+  if broken[id] then t:skip("the device had errors before") end
   local here, ctx, reached = t.device, npu.current_context(), 0
   for _, other in ipairs(working) do
-    if other ~= id then
+    if other ~= id and broken[other] then
+      t:log("device %d had errors before: not measured", other)
+    elseif other ~= id then
       local there = npu.device(other)
       ctx:set_current()
       if here:can_access_peer(there) then
@@ -241,7 +245,7 @@ local function peers(t, id, working)
       end
     end
   end
-  if reached == 0 then t:skip("it cannot reach the memory of another device") end
+  if reached == 0 then t:skip("no other device can be reached") end
   for _, f in ipairs(best.p2p or {}) do
     local out, back = of("d2h", f.device), of("h2d", f.peer)
     if f.device == id and out and back then
@@ -253,21 +257,23 @@ end
 
 -- What a device did by size and path.
 local function show_device(id)
-  local columns, lines, by_size = {"size"}, {}, {}
+  local columns, lines, by_size, how = {"size"}, {}, {}, {align = {"right"}, format = {}}
   for _, path in ipairs(paths) do
     if wanted[path.name] and path.name ~= "p2p" then columns[#columns + 1] = path.name end
   end
   if #columns == 1 then return end
   for _, n in ipairs(sizes) do
-    lines[#lines + 1] = {size = measure.text(n, "B")}
-    by_size[n] = lines[#lines]
+    local line = {size = measure.text(n, "B")}
+    for i = 2, #columns do
+      line[columns[i]], how.align[i], how.format[columns[i]] = "-", "right", "%.2f"
+    end
+    lines[#lines + 1], by_size[n] = line, line
   end
   for _, row in ipairs(rows) do
     if row.device == id and row.peer == json.null then by_size[row.bytes][row.path] = row.median / 1e9 end
   end
-  local how = {columns = columns, align = {size = "right"}, format = {}}
-  for i = 2, #columns do how.format[columns[i]] = "%.2f" end
-  print(("Device %d, %s: median GB/s\n%s\n"):format(id, npu.device(id).name, tabulate.format(lines, how)))
+  how.columns = columns
+  print(("Device %d, %s: median GB/s\n%s\n"):format(id, fleet.names[id], tabulate.format(lines, how)))
 end
 
 -- From each device (rows) to each device (columns).
@@ -296,12 +302,14 @@ local working = fleet.answering(opt.device)
 for _, id in ipairs(working) do
   for _, path in ipairs(paths) do
     if wanted[path.name] and path.name ~= "p2p" then
-      check.test(path.title, {device = id}, function(t) t:try(measure_path, t, path, sizes, t.device) end)
+      check.test(path.title, {device = id}, function(t) broken[id] = not t:try(measure_path, t, path, sizes, t.device) end)
     end
   end
   if people then show_device(id) end
 end
-if wanted.p2p and #working > 1 then
+if wanted.p2p and #working < 2 and #opt.path > 0 then
+  check.test(by_name.p2p.title, function(t) t:skip("it takes two devices that answer") end)
+elseif wanted.p2p and #working > 1 then
   for _, id in ipairs(working) do
     check.test(by_name.p2p.title, {device = id}, function(t) t:try(peers, t, id, working) end)
   end

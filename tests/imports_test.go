@@ -17,7 +17,7 @@ var allowed = map[string][]string{
 	"npulua/repl/repltest":           {"github.com/creack/pty", "github.com/mattn/go-runewidth", "golang.org/x/sys/unix", "golang.org/x/term"},
 	"npulua/scripts":                 {},
 	"npulua/luabind":                 {"npulua/luabind/check", "npulua/luabind/lua51", "npulua/npu", "github.com/go-json-experiment/json/jsontext", "github.com/yuin/gopher-lua", "npulua/luabind/cmdline", "npulua/luabind/quantity", "npulua/luabind/tabulate", "golang.org/x/term", "npulua/luabind/metrics", "github.com/prometheus/client_golang/prometheus"},
-	"npulua/luabind/check":           {},
+	"npulua/luabind/check":           {"npulua/luabind/quantity"},
 	"npulua/luabind/cmdline":         {"npulua/npu", "github.com/mattn/go-runewidth"},
 	"npulua/luabind/metrics":         {"npulua/npu", "github.com/prometheus/client_golang/prometheus", "github.com/prometheus/client_model/go", "github.com/prometheus/common/expfmt"},
 	"npulua/luabind/quantity":        {},

@@ -2,6 +2,7 @@ package tests
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"npulua/npu/acl/standin"
 )
@@ -61,7 +64,6 @@ func npulua(t *testing.T, env []string, args ...string) (dir string, stdout, std
 
 // standinArgs make scripts that measure short.
 var standinArgs = map[string][]string{
-	"bandwidth":      {"--max", "65536", "--repeat", "1"},
 	"video_pipeline": {"--frames", "3"},
 }
 
@@ -75,7 +77,7 @@ func TestStandinScripts(t *testing.T) {
 	}
 	for _, script := range append(scripts, "testdata/ops.lua", "testdata/faults.lua") {
 		name := strings.TrimSuffix(filepath.Base(script), ".lua")
-		if name == "model" { // it takes another file there: TestScriptsModel
+		if name == "model" || measuring[name] != nil { // it takes another file there: TestScriptsModel
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -99,6 +101,73 @@ func TestStandinScripts(t *testing.T) {
 			sameFiles(t, standinDir, dir)
 		})
 	}
+}
+
+// measuring are scripts whose figures are of the machine, with arguments that make them short.
+var measuring = map[string][]string{
+	"bandwidth": {"--max-size", "64K", "--repeat", "2"},
+}
+
+// Scripts that measure do the same tests over the vendor's library as on the simulator. All pass, but those that compare
+// figures, which a machine that does other things besides may disturb.
+func TestStandinMeasures(t *testing.T) {
+	env := []string{"LD_LIBRARY_PATH=" + standin.Build(t), "NPULUA_KERNELS=" + standinKernels(t)}
+	type report struct {
+		Tests []struct {
+			Name, Result string
+			Device       *int
+			Messages     []struct{ Kind, Text string }
+		}
+		Data map[string]any
+	}
+	read := func(t *testing.T, env []string, args ...string) (out report) {
+		t.Helper()
+		_, stdout, stderr, _ := npulua(t, env, args...)
+		if err := json.Unmarshal(stdout, &out); err != nil {
+			t.Fatalf("%v\n%s\n%s", err, stdout, stderr)
+		}
+		return out
+	}
+	for name, args := range measuring {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			args := append([]string{"run", name, "--json"}, args...)
+			want := read(t, nil, append([]string{"--sim", "910b:2"}, args...)...)
+			got := read(t, env, append([]string{"--backend=acl"}, args...)...)
+			if len(got.Tests) != len(want.Tests) {
+				t.Errorf("%d tests, on the simulator %d", len(got.Tests), len(want.Tests))
+			}
+			for _, test := range got.Tests {
+				for _, m := range test.Messages {
+					if m.Kind != "log" && !comparing.MatchString(m.Text) {
+						t.Errorf("%s: %s: %s: %s", test.Name, test.Result, m.Kind, m.Text)
+					}
+				}
+			}
+			schema, err := jsonschema.NewCompiler().Compile("../docs/" + name + ".schema.json")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := schema.Validate(got.Data); err != nil {
+				t.Error(err)
+			}
+			if masked, like := shape(got.Data), shape(want.Data); masked != like {
+				t.Errorf("figures of\n%s\nwant\n%s", masked, like)
+			}
+		})
+	}
+}
+
+// comparing are the messages of tests that compare figures.
+var comparing = regexp.MustCompile(`is (less than half of|more than four times) `)
+
+// shape is data of a report without its figures, which have fractions.
+func shape(data map[string]any) string {
+	text, err := json.MarshalIndent(data, "", " ")
+	if err != nil {
+		panic(err)
+	}
+	return string(regexp.MustCompile(`"(median|min|max|p90|p99)": [^,\n]*`).ReplaceAll(text, []byte(`"$1": #`)))
 }
 
 // sameFiles compares what two runs of a script have written.

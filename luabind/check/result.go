@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"npulua/luabind/quantity"
 )
 
 // Result is how a test ended.
@@ -73,10 +75,6 @@ type Metric struct {
 // Judge says what a value makes of the metric, and a text where that is not a pass.
 func (m *Metric) Judge() string {
 	m.Result = Pass
-	unit := m.Unit
-	if unit != "" {
-		unit = " " + unit
-	}
 	switch {
 	case m.Value == nil:
 		m.Result = Error
@@ -87,12 +85,21 @@ func (m *Metric) Judge() string {
 		return text
 	case m.Min != nil && *m.Value < *m.Min:
 		m.Result = Fail
-		return fmt.Sprintf("%s is %s%s, below the minimum of %s%s", m.Name, Number(*m.Value), unit, Number(*m.Min), unit)
+		return m.against("below the minimum", *m.Min)
 	case m.Max != nil && *m.Value > *m.Max:
 		m.Result = Fail
-		return fmt.Sprintf("%s is %s%s, above the maximum of %s%s", m.Name, Number(*m.Value), unit, Number(*m.Max), unit)
+		return m.against("above the maximum", *m.Max)
 	}
 	return ""
+}
+
+// against says that the value is on the wrong side of a bound, with all digits where four do not show it.
+func (m *Metric) against(side string, bound float64) string {
+	value, limit := quantity.Text(*m.Value, m.Unit), quantity.Text(bound, m.Unit)
+	if value == limit {
+		value, limit = quantity.Exact(*m.Value, m.Unit), quantity.Exact(bound, m.Unit)
+	}
+	return fmt.Sprintf("%s is %s, %s of %s", m.Name, value, side, limit)
 }
 
 // Attempt is one run of a test's function.

@@ -2,7 +2,7 @@
 local check, measure = require "check", require "measure"
 local npu = require "npu"
 
-local fleet = {}
+local fleet = {names = {}} -- names[id] is the part that a device is
 
 -- A wrong option of the script name that only it can see: exit status 2, as args gives.
 function fleet.usage(name, text, ...)
@@ -18,10 +18,11 @@ function fleet.answering(ids, more)
     local result = check.test("answers", {device = id, open = false}, function(t)
       local ok, dev = t:try(npu.device, id)
       if not ok then return end
-      t:try(function() t:metric("memory that is free", dev:memory().free, "B") end)
+      if not t:try(function() t:metric("memory that is free", dev:memory().free, "B") end) then return end
+      fleet.names[id] = dev.name
       if more then more(t, dev) end
     end)
-    if result == "pass" or result == "warn" then working[#working + 1] = id end
+    if fleet.names[id] and (result == "pass" or result == "warn") then working[#working + 1] = id end
   end
   return working
 end

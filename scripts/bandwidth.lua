@@ -300,18 +300,17 @@ end
 local people = not opt.json and opt.markdown ~= "-"
 local working = fleet.answering(opt.device)
 for _, id in ipairs(working) do
-  for _, path in ipairs(paths) do
-    if wanted[path.name] and path.name ~= "p2p" then
-      check.test(path.title, {device = id}, function(t) broken[id] = not t:try(measure_path, t, path, sizes, t.device) end)
-    end
-  end
+  fleet.each(id, paths, function(path)
+    if not wanted[path.name] or path.name == "p2p" then return end
+    return check.test(path.title, {device = id}, function(t) broken[id] = not t:try(measure_path, t, path, sizes, t.device) end)
+  end)
   if people then show_device(id) end
 end
 if wanted.p2p and #working < 2 and #opt.path > 0 then
   check.test(by_name.p2p.title, function(t) t:skip("it takes two devices that answer") end)
 elseif wanted.p2p and #working > 1 then
   for _, id in ipairs(working) do
-    check.test(by_name.p2p.title, {device = id}, function(t) t:try(peers, t, id, working) end)
+    check.test(by_name.p2p.title, {device = id, open = not broken[id]}, function(t) t:try(peers, t, id, working) end)
   end
   if people then show_peers(working) end
 end

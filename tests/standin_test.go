@@ -106,6 +106,7 @@ func TestStandinScripts(t *testing.T) {
 // measuring are scripts whose figures are of the machine, with arguments that make them short.
 var measuring = map[string][]string{
 	"bandwidth": {"--max-size", "64K", "--repeat", "2"},
+	"latency":   {"--count", "5", "--warmup", "1"},
 }
 
 // Scripts that measure do the same tests over the vendor's library as on the simulator. All pass, but those that compare

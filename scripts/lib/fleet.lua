@@ -27,6 +27,18 @@ function fleet.answering(ids, more)
   return working
 end
 
+-- Does test(row) for the rows of a list, each of which gives the result of a test of the device, but not those that come
+-- after one in which the device was lost: they are skipped together.
+function fleet.each(id, rows, test)
+  for _, row in ipairs(rows) do
+    local result = test(row)
+    if (result == "fail" or result == "error") and not pcall(function() npu.device(id):memory() end) then
+      check.test("other tests", {device = id, open = false}, function(t) t:skip("the device is lost") end)
+      return
+    end
+  end
+end
+
 -- How a figure is judged beside those of the others of its kind.
 local judges = {
   rate = {unit = "B/s", of = "max", bad = function(v, best) return v < best / 2 end, text = "less than half of %s, which is the best of the others"},

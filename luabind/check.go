@@ -25,6 +25,7 @@ var checkModule = &module{
 			{"level", "1 to 3: tests of higher levels are not run; 1", anything},
 			{"timeout", "seconds for each attempt of a test that says nothing else; 60", anything},
 			{"quiet", "true: only the verdict is printed; false", aBoolean},
+			{"report", "false: standard output is the script's, and a verdict that is no pass goes to standard error; true", aBoolean},
 			{"brief", "true: the table has only tests that did not pass, because the script prints what they measured; false", aBoolean},
 		}, checkSetup},
 		{"test", doc{"(name [, options], fn)", "string", "Runs `fn(t)` as a test, at once, and returns its result; `not_run` where its level is above that of `check.setup`. An error of `fn` is the result `error`, and so is a timeout, a fault that its work left, and a test that checked nothing; after a failure the result stays `fail`. Tests of several devices run at the same time where tasks (`npu.spawn`) call this function; the report has them in the order in which they began.",
@@ -64,6 +65,7 @@ type checks struct {
 	junit    string
 	quiet    bool
 	brief    bool
+	silent   bool // standard output is the script's
 
 	began    bool // setup or test was called
 	written  bool // the report was given
@@ -167,7 +169,14 @@ func (k *checks) read(o opts) (err error) {
 	if k.quiet, err = o.bool("quiet", false); err != nil {
 		return err
 	}
-	k.brief, err = o.bool("brief", false)
+	if k.brief, err = o.bool("brief", false); err != nil {
+		return err
+	}
+	report, err := o.bool("report", true)
+	k.silent = !report
+	if err == nil && k.silent && (k.json || k.markdown == "-") {
+		return o.c.errorf("report = false leaves standard output to the script: json or markdown cannot be there")
+	}
 	return err
 }
 

@@ -110,8 +110,12 @@ func (in *Interp) writeChecks(k *checks) error {
 			errs = append(errs, writeReport(out.path, out.make()))
 		}
 	}
-	text := ""
+	text, to := "", in.std.Stdout
 	switch {
+	case k.silent:
+		if to = in.std.Stderr; r.Verdict() != check.Pass {
+			text = r.Title + ": " + r.Sentence() + "\n"
+		}
 	case k.json:
 		text = string(r.JSON())
 	case k.markdown == "-":
@@ -129,7 +133,7 @@ func (in *Interp) writeChecks(k *checks) error {
 		ctx, cancel = context.WithTimeout(context.Background(), flushTime)
 	}
 	defer cancel()
-	_ = in.std.Stdout.WriteContext(ctx, text) // Flush has the error
+	_ = to.WriteContext(ctx, text) // Flush has the error
 	return errors.Join(errs...)
 }
 

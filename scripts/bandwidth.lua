@@ -298,7 +298,7 @@ local function show_peers(working)
 end
 
 local people = not opt.json and opt.markdown ~= "-"
-local working = fleet.answering(opt.device)
+local working = fleet.answering(opt.device, patience)
 for _, id in ipairs(working) do
   fleet.each(id, paths, function(path)
     if not wanted[path.name] or path.name == "p2p" then return end

@@ -199,7 +199,7 @@ local function show(id)
   })))
 end
 
-for _, id in ipairs(fleet.answering(opt.device)) do
+for _, id in ipairs(fleet.answering(opt.device, patience)) do
   fleet.each(id, kinds, function(kind)
     local name, _, prepare = unpack(kind)
     return wanted[name] and check.test(name, {device = id}, function(t) t:try(attempt, t, id, name, prepare) end)

@@ -10,17 +10,21 @@ function fleet.usage(name, text, ...)
   os.exit(2)
 end
 
--- Opens each device of a list, in a test of its own, and returns the ids of those that answer. A device that is gone
--- fails its test, and the others go on. more(t, device) may test further.
-function fleet.answering(ids, more)
+-- Opens each device of a list and waits for it, for patience seconds at most, in a test of its own, and returns the ids of
+-- those that answer. A device that is gone fails its test, and the others go on. more(t, device) may ask further; failed(id,
+-- text) is told what a device says instead.
+function fleet.answering(ids, patience, more, failed)
   local working = {}
   for _, id in ipairs(ids) do
     local result = check.test("answers", {device = id, open = false}, function(t)
-      local ok, dev = t:try(npu.device, id)
-      if not ok then return end
-      if not t:try(function() t:metric("memory that is free", dev:memory().free, "B") end) then return end
-      fleet.names[id] = dev.name
-      if more then more(t, dev) end
+      local ok, err = t:try(function()
+        local dev = npu.device(id)
+        t:metric("memory that is free", dev:memory().free, "B")
+        dev:synchronize(patience)
+        if more then more(t, dev) end
+        fleet.names[id] = dev.name
+      end)
+      if not ok and failed then failed(id, ("%s [%d %s]"):format(err.message, err.code, err.name)) end
     end)
     if fleet.names[id] and (result == "pass" or result == "warn") then working[#working + 1] = id end
   end

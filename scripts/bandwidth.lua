@@ -77,6 +77,9 @@ if #sizes == 0 then
   if #sizes == 0 then fleet.usage("bandwidth", "--min-size is larger than --max-size") end
 end
 table.sort(sizes)
+for i = #sizes, 2, -1 do
+  if sizes[i] == sizes[i - 1] then table.remove(sizes, i) end
+end
 
 check.setup{
   title = "bandwidth", json = opt.json, junit = opt.junit, markdown = opt.markdown, strict = opt.strict, timeout = opt.timeout, brief = true,
@@ -255,9 +258,12 @@ local function peers(t, id, working)
   end
 end
 
+-- A rate in GB/s; those of a few bytes need more digits.
+local function rate_text(v) return (v < 1e7 and "%.6f" or "%.2f"):format(v / 1e9) end
+
 -- What a device did by size and path.
 local function show_device(id)
-  local columns, lines, by_size, how = {"size"}, {}, {}, {align = {"right"}, format = {}}
+  local columns, lines, by_size, how = {"size"}, {}, {}, {align = {"right"}}
   for _, path in ipairs(paths) do
     if wanted[path.name] and path.name ~= "p2p" then columns[#columns + 1] = path.name end
   end
@@ -265,12 +271,12 @@ local function show_device(id)
   for _, n in ipairs(sizes) do
     local line = {size = measure.text(n, "B")}
     for i = 2, #columns do
-      line[columns[i]], how.align[i], how.format[columns[i]] = "-", "right", "%.2f"
+      line[columns[i]], how.align[i] = "-", "right"
     end
     lines[#lines + 1], by_size[n] = line, line
   end
   for _, row in ipairs(rows) do
-    if row.device == id and row.peer == json.null then by_size[row.bytes][row.path] = row.median / 1e9 end
+    if row.device == id and row.peer == json.null then by_size[row.bytes][row.path] = rate_text(row.median) end
   end
   how.columns = columns
   print(("Device %d, %s: median GB/s\n%s\n"):format(id, fleet.names[id], tabulate.format(lines, how)))
@@ -288,7 +294,7 @@ local function show_peers(working)
         if p.device == from and p.peer == to then lines[i][k + 1] = "no access" end
       end
       for _, f in ipairs(best.p2p or {}) do
-        if f.device == from and f.peer == to then lines[i][k + 1] = ("%.2f"):format(f.value / 1e9) end
+        if f.device == from and f.peer == to then lines[i][k + 1] = rate_text(f.value) end
       end
     end
   end

@@ -116,7 +116,7 @@ func checkTest(c *call) error {
 
 // tell shows a test to people who watch.
 func (in *Interp) tell(k *checks, t *check.Test) {
-	if in.opts.StdoutTerminal && !k.quiet && !k.json && k.markdown != "-" {
+	if in.opts.StdoutTerminal && !k.quiet && !k.silent && !k.json && k.markdown != "-" {
 		_ = in.std.Stdout.WriteContext(in.ctx, t.Line()+"\n") // Flush has the error
 	}
 }

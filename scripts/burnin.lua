@@ -1,7 +1,7 @@
 -- burnin: keep all devices busy and verify everything that they compute and copy.
 local args, check, measure, tabulate, json = require "args", require "check", require "measure", require "tabulate", require "json"
 local npu = require "npu"
-local has_progress, progress = pcall(require, "progress")
+local progress = require "progress"
 
 local opt = args.parse{
   name = "burnin", summary = "keep all devices busy and verify everything that they compute and copy",
@@ -295,7 +295,7 @@ for _, id in ipairs(opt.device) do
   end) == "pass" then working[#working + 1] = id end
 end
 
-if has_progress and #working > 0 then bar = progress.new{seconds = opt.duration, title = "burnin"} end
+if #working > 0 then bar = progress.new{seconds = opt.duration, title = "burnin"} end
 start = npu.time()
 local tasks = {}
 for i, id in ipairs(working) do

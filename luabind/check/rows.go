@@ -15,11 +15,14 @@ type row struct {
 }
 
 // Rows are the tests as a table, with its heading. Results of a test on several devices are next to each other, and in one
-// line, with the longest time, where they do not differ.
-func (r *Report) Rows() [][]string {
+// line, with the longest time, where they do not differ. Brief tables leave out what passed.
+func (r *Report) Rows(brief bool) [][]string {
 	var order []string
 	rows := make(map[string][]*row)
 	for _, t := range r.Tests {
+		if brief && t.Result == Pass && t.Reason() == "" {
+			continue
+		}
 		name := t.Name
 		if t.Group != "" {
 			name = t.Group + ": " + name

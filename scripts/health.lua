@@ -36,11 +36,11 @@ local patience = opt.timeout / 2
 
 -- Least bandwidths in GB/s by family, about a quarter of what the slot or the memory of such a part has: lower is broken, not slow.
 local floors = {
-  ["310P"] = {host = 6, device = 25},
-  ["910"] = {host = 6, device = 200},
-  ["910B"] = {host = 12, device = 200},
-  ["910_93"] = {host = 12, device = 200},
-  ["950"] = {host = 12, device = 200},
+  ["310P"] = {host = 6, device = 25, peer = 5},
+  ["910"] = {host = 6, device = 200, peer = 5},
+  ["910B"] = {host = 12, device = 200, peer = 8},
+  ["910_93"] = {host = 12, device = 200, peer = 8},
+  ["950"] = {host = 12, device = 200, peer = 8},
 }
 
 local KB, MB, GB = 1024, 1024 * 1024, 1024 * 1024 * 1024
@@ -259,7 +259,7 @@ local working, failed = {}, {} -- devices that answer, a list; by id, those that
 -- the way back.
 local function peers(t, from, working)
   local dev, n = npu.device(from), 8 * MB
-  local ctx = npu.current_context()
+  local ctx, floor = npu.current_context(), floors[dev.info.family] or {}
   local s, x = ctx:create_stream(), ctx:alloc("uint8", n)
   local begin, done = ctx:create_event{timing = true}, ctx:create_event{timing = true}
   local source, result = npu.host("uint8", n), npu.host("uint8", n)
@@ -278,7 +278,7 @@ local function peers(t, from, working)
       s:copy(x, source)
       local r = rate(s, begin, done, target, x)
       figure("between devices", ("%d to %d"):format(from, to), r)
-      t:metric(way, r, "B/s")
+      t:metric(way, r, "B/s", {min = floor.peer and floor.peer * 1e9})
       back:copy(result, target)
       back:synchronize(patience)
       expect_pattern(t, result, 1000 * from + to, way)

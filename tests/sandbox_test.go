@@ -177,7 +177,7 @@ func TestSandbox(t *testing.T) {
 			newSandboxWorld(t).run(t, a)
 		})
 	}
-	if len(all) < 280 {
+	if len(all) < 320 {
 		t.Errorf("%d attempts: some are missing", len(all))
 	}
 }

@@ -14,17 +14,19 @@ var checkModule = &module{
 	name: "check",
 	text: "Tests of devices, for health checks: each ends in `pass`, `warn`, `fail`, `skip` or `error` (it could not run), and at the end of the script comes a report, as a table, JSON, JUnit XML or Markdown. " +
 		"The exit status is 0 where all passed (3 for warnings with `strict`), 3 where a test failed, else 4 where one could not run or nothing was checked; `os.exit` may give another one than 0. " +
-		"A test has a task and, with `device`, a context of its own; what it made is closed at its end, tasks and work of streams that it left are ended at its timeout. docs/operations.md has the rules and formats.",
+		"A test has a task and, with `device`, a context of its own; what it made is closed at its end, tasks and work of streams that it left are ended at its timeout. docs/check.md has the rules and formats.",
 	functions: []function{
 		{"setup", doc{"(options)", "", "Says what the report is about and where it goes. Before the first test; without it the report is a table.", "options that contradict each other; after the first test", `check.setup{title = "health", level = 2}`}, []option{
 			{"title", "name of the report; the script's", anything},
-			{"json", "true: the report is JSON on standard output, instead of a table; false", aBoolean},
+			{"json", "true: the report is JSON on standard output, instead of a table, and what the script prints goes to standard error; false", aBoolean},
 			{"junit", "file that JUnit XML is written to besides", aFile},
-			{"markdown", "file that Markdown is written to besides; true, or `-`: standard output, instead of a table", anything},
+			{"markdown", "file that Markdown is written to besides; true, or `-`: standard output, instead of a table, as for json", anything},
 			{"strict", "true: warnings give status 3; false", aBoolean},
 			{"level", "1 to 3: tests of higher levels are not run; 1", anything},
 			{"timeout", "seconds for each attempt of a test that says nothing else; 60", anything},
 			{"quiet", "true: only the verdict is printed; false", aBoolean},
+			{"report", "false: standard output is the script's, and a verdict that is no pass goes to standard error; true", aBoolean},
+			{"brief", "true: the table has only tests that did not pass, because the script prints what they measured; false", aBoolean},
 		}, checkSetup},
 		{"test", doc{"(name [, options], fn)", "string", "Runs `fn(t)` as a test, at once, and returns its result; `not_run` where its level is above that of `check.setup`. An error of `fn` is the result `error`, and so is a timeout, a fault that its work left, and a test that checked nothing; after a failure the result stays `fail`. Tests of several devices run at the same time where tasks (`npu.spawn`) call this function; the report has them in the order in which they began.",
 			"a test in a test, in a worker, in a host function or after `check.finish`", "local check = require \"check\"\ncheck.test(\"copies\", {device = 0}, function(t)\n  local x = npu.current_context():alloc(\"float32\", 4)\n  t:try(function() x:upload{1, 2, 3, 4} end)\n  t:expect(x:download():sum() == 10, \"wrong sum\")\nend)"}, []option{
@@ -42,7 +44,8 @@ check.test("one", function(t) t:expect(npu.device_count() > 0, "no device") end)
 print(check.finish().verdict)`}, nil, checkFinish},
 	},
 	fields: []constant{
-		{"options", doc{Text: "Declarations of the command line options `--json`, `--junit`, `--markdown`, `--strict` and `--level` for the module `args`: a list of rows such as `{\"level\", \"N\", \"...\", type = \"integer\", min = 1, max = 3, default = 1}`. Their values can be given to `check.setup`."}, checkOptions},
+		{"options", doc{Text: "Declarations of the command line options `--json`, `--junit`, `--markdown`, `--strict` and `--level` for the module `args`: a list of rows such as `{\"level\", \"N\", \"...\", type = \"integer\", min = 1, max = 3, default = 1}`. Their values can be given to `check.setup`."}, checkOptions(true)},
+		{"report_options", doc{Text: "The same without `--level`, for scripts whose tests are all of level 1."}, checkOptions(false)},
 	},
 	classes: []func() classHelp{trialClass.help},
 }
@@ -61,6 +64,8 @@ type checks struct {
 	markdown string // a file, "-": standard output; "": none
 	junit    string
 	quiet    bool
+	brief    bool
+	silent   bool // standard output is the script's
 
 	began    bool // setup or test was called
 	written  bool // the report was given
@@ -123,6 +128,16 @@ func checkSetup(c *call) error {
 			}
 		}
 	}
+	if next.junit != "" && sameFile(c.in.disk(), next.junit, next.markdown) {
+		return c.errorf("junit and markdown are one file: %s", shownLine(next.junit))
+	}
+	if alone := next.json || next.markdown == "-"; alone && !c.in.opts.Interactive {
+		out := c.in.std.Stdout
+		if out.Passed() && !c.in.opts.StdoutTerminal {
+			return c.errorf("standard output is to have the report and nothing else, and has something already: call it before anything is printed")
+		}
+		out.Divert(c.in.ctx, c.in.std.Stderr)
+	}
 	next.began, next.settings = true, true
 	*k = next
 	return k.begin(c)
@@ -161,7 +176,17 @@ func (k *checks) read(o opts) (err error) {
 	if k.timeout, err = o.seconds("timeout", defaultTestTime); err != nil {
 		return err
 	}
-	k.quiet, err = o.bool("quiet", false)
+	if k.quiet, err = o.bool("quiet", false); err != nil {
+		return err
+	}
+	if k.brief, err = o.bool("brief", false); err != nil {
+		return err
+	}
+	report, err := o.bool("report", true)
+	k.silent = !report
+	if err == nil && k.silent && (k.json || k.markdown == "-") {
+		return o.c.errorf("report = false leaves standard output to the script: json or markdown cannot be there")
+	}
 	return err
 }
 
@@ -227,31 +252,31 @@ func (o opts) fileName(name string) (string, error) {
 	return s, err
 }
 
-// checkOptions is check.options.
-func checkOptions(in *Interp) lua.LValue {
-	if in.parent == nil {
-		in.checkState() // a script that requires the module is one of tests
-	}
-	list := in.L.NewTable()
-	for _, row := range []struct{ name, value, help string }{
-		{"json", "", "print the report as JSON"},
-		{"junit", "FILE", "write the report to FILE as JUnit XML, too"},
-		{"markdown", "FILE", "write the report to FILE as Markdown, too; - is standard output"},
-		{"strict", "", "warnings give exit status 3"},
-		{"level", "N", "run the tests up to this level: 1 is quick, 3 is thorough"},
-	} {
-		t := in.L.NewTable()
-		t.Append(lua.LString(row.name))
-		if row.value != "" {
-			t.Append(lua.LString(row.value))
+// checkOptions is check.report_options, and with level check.options.
+func checkOptions(level bool) func(*Interp) lua.LValue {
+	return func(in *Interp) lua.LValue {
+		if in.parent == nil {
+			in.checkState() // a script that requires the module is one of tests
 		}
-		t.Append(lua.LString(row.help))
-		if row.name == "level" {
+		list := in.L.NewTable()
+		add := func(cells ...string) *lua.LTable {
+			row := in.L.NewTable()
+			for _, cell := range cells {
+				row.Append(lua.LString(cell))
+			}
+			list.Append(row)
+			return row
+		}
+		add("json", "print the report as JSON")
+		add("junit", "FILE", "write the report to FILE as JUnit XML, too")
+		add("markdown", "FILE", "write the report to FILE as Markdown, too; - is standard output")
+		add("strict", "warnings give exit status 3")
+		if level {
+			row := add("level", "N", "run the tests up to this level: 1 is quick, 3 is thorough")
 			for key, v := range map[string]lua.LValue{"type": lua.LString("integer"), "min": lua.LNumber(1), "max": lua.LNumber(maxLevel), "default": lua.LNumber(1)} {
-				t.RawSetString(key, v)
+				row.RawSetString(key, v)
 			}
 		}
-		list.Append(t)
+		return list
 	}
-	return list
 }

@@ -110,8 +110,12 @@ func (in *Interp) writeChecks(k *checks) error {
 			errs = append(errs, writeReport(in.disk(), out.path, out.make()))
 		}
 	}
-	text := ""
+	text, to := "", in.std.Stdout
 	switch {
+	case k.silent:
+		if to = in.std.Stderr; r.Verdict() != check.Pass {
+			text = r.Title + ": " + r.Sentence() + "\n"
+		}
 	case k.json:
 		text = string(r.JSON())
 	case k.markdown == "-":
@@ -119,7 +123,7 @@ func (in *Interp) writeChecks(k *checks) error {
 	case k.quiet:
 		text = r.Sentence() + "\n"
 	default:
-		text = in.checkSummary(r)
+		text = in.checkSummary(r, k.brief)
 		if in.opts.StdoutTerminal && len(r.Tests) > 0 { // below the lines of the tests
 			text = "\n" + text
 		}
@@ -129,16 +133,16 @@ func (in *Interp) writeChecks(k *checks) error {
 		ctx, cancel = context.WithTimeout(context.Background(), flushTime)
 	}
 	defer cancel()
-	_ = in.std.Stdout.WriteContext(ctx, text) // Flush has the error
+	_ = to.WriteOwn(ctx, text) // Flush has the error
 	return errors.Join(errs...)
 }
 
-// checkSummary is the report for people.
-func (in *Interp) checkSummary(r *check.Report) string {
+// checkSummary is the report for people. A brief one has no lines of tests that passed.
+func (in *Interp) checkSummary(r *check.Report, brief bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n%s\n", r.Title, r.Where())
-	if len(r.Tests) > 0 {
-		b.WriteString(in.wrapTable(r.Rows()) + "\n")
+	if rows := r.Rows(brief); len(rows) > 1 {
+		b.WriteString(in.wrapTable(rows) + "\n")
 	}
 	b.WriteString(r.Details())
 	fmt.Fprintf(&b, "%s\n%s\n", r.Counts(), r.Sentence())

@@ -10,9 +10,9 @@ import (
 // The files of reports: all that the module check does with files.
 
 // probeReport fails where a report could not be written to path at the end, hours later. A pipe that nobody reads is
-// such a place.
+// such a place. It empties the file: that of an earlier run must not stand for one that was killed.
 func probeReport(d disk, path string) error {
-	f, err := d.OpenFile(path, os.O_WRONLY|os.O_CREATE|syscall.O_NONBLOCK, newMode)
+	f, err := d.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|syscall.O_NONBLOCK, newMode)
 	if err == nil {
 		err = f.Close()
 	}
@@ -28,6 +28,13 @@ func writeReport(d disk, path string, data []byte) error {
 		}
 	}
 	return reportError(path, err)
+}
+
+// sameFile reports whether two paths are of one regular file, which is there.
+func sameFile(d disk, a, b string) bool {
+	x, errX := d.Stat(a)
+	y, errY := d.Stat(b)
+	return errX == nil && errY == nil && x.Mode().IsRegular() && os.SameFile(x, y)
 }
 
 func reportError(path string, err error) error {

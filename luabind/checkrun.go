@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	lua "github.com/yuin/gopher-lua"
@@ -115,7 +116,7 @@ func checkTest(c *call) error {
 
 // tell shows a test to people who watch.
 func (in *Interp) tell(k *checks, t *check.Test) {
-	if in.opts.StdoutTerminal && !k.quiet && !k.json && k.markdown != "-" {
+	if in.opts.StdoutTerminal && !k.quiet && !k.silent && !k.json && k.markdown != "-" {
 		_ = in.std.Stdout.WriteContext(in.ctx, t.Line()+"\n") // Flush has the error
 	}
 }
@@ -146,6 +147,7 @@ func (c *call) runTest(k *checks, t *check.Test, o testOptions, fn *lua.LFunctio
 // attempt runs fn once, in a task of its own, and takes away what it leaves. Its time begins when its device is open.
 func (c *call) attempt(t *check.Test, o testOptions, fn *lua.LFunction) error {
 	w := watch{in: c.in, by: c.t, group: c.in.sched.NewGroup(), trial: &trial{test: t, attempt: &t.Attempt}, timeout: o.timeout}
+	w.group.OutsideLimit = o.timeout
 	var err error
 	if o.open {
 		err = w.open(o.device)
@@ -237,8 +239,24 @@ func (w *watch) run(fn *lua.LFunction) error {
 	}
 	k.Bound, w.main = k, k.Task
 	k.OnCancel = func() { k.turn.Cancel(errTestOver) }
+	ctx, end := context.WithCancel(w.in.ctx)
+	defer end()
+	k.turn.BlockUntil(ctx)
+	var program atomic.Pointer[string] // that the test still waited for when its time was over
+	defer w.in.std.LimitPrograms(w.timeout, func(text string) {
+		program.Store(&text)
+		end()
+	})()
 	if err := k.AwaitEnd(w.by, w.timeout); err != nil {
 		return w.timedOut(err, "")
+	}
+	if text := program.Load(); text != nil {
+		w.trial.attempt.Add(check.Errored, w.expired()+"; "+shownText(*text))
+		return nil
+	}
+	if now, err := w.by.Now(); err == nil && now-w.begin > w.timeout { // a call held everything up, the clock of the timeout too
+		w.trial.attempt.Add(check.Errored, w.expired()+": its function ended after "+check.Seconds(now-w.begin))
+		return nil
 	}
 	if err := w.ended(k); err != nil {
 		return err
@@ -253,7 +271,7 @@ func (w *watch) run(fn *lua.LFunction) error {
 	}
 	faults, err := w.group.Settle(w.by, w.left())
 	for _, f := range faults {
-		w.note(f.Err, fmt.Sprintf("left a fault on device %d: ", f.Device))
+		w.note(f.Err, "synchronize", fmt.Sprintf("left a fault on device %d: ", f.Device))
 	}
 	if err != nil {
 		return w.timedOut(err, ": work that it queued is not done")
@@ -281,11 +299,11 @@ func (w *watch) ended(k *task) error {
 	return nil
 }
 
-// note notes what an error, or several that are joined, keeps the test from a good end.
-func (w *watch) note(err error, what string) {
+// note notes an error of op, or several that are joined, which keeps the test from a good end.
+func (w *watch) note(err error, op, what string) {
 	for _, one := range flatten(err) {
 		if one != nil {
-			w.trial.attempt.Add(check.Errored, what+shownText(errorText(w.in.errorObjects(one, "synchronize", ""))))
+			w.trial.attempt.Add(check.Errored, what+shownText(errorText(w.in.errorObjects(one, op, ""))))
 		}
 	}
 }
@@ -297,7 +315,7 @@ func (w *watch) timedOut(err error, text string) error {
 	if !errors.As(err, &e) || e.Code != npu.ErrStreamTimeout || w.by.Interrupted() {
 		return err
 	}
-	text = "timed out after " + check.Seconds(w.timeout) + text
+	text = w.expired() + text
 	waits, streams := w.group.Report(w.by, w.main)
 	lines := append(streams, waits...)
 	if len(lines) > 0 {
@@ -307,6 +325,9 @@ func (w *watch) timedOut(err error, text string) error {
 	return nil
 }
 
+// expired begins the message of a test whose time is over.
+func (w *watch) expired() string { return "timed out after " + check.Seconds(w.timeout) }
+
 // clear ends what is left of the test and closes what it made. Where the program is ended from outside, the end of the
 // session does.
 func (w *watch) clear() error {
@@ -314,12 +335,12 @@ func (w *watch) clear() error {
 		return nil
 	}
 	w.group.Cancel(w.by)
-	w.note(w.group.Abort(w.by), notClean)
+	w.note(w.group.Abort(w.by), "check.test", notClean)
 	if err := w.group.Await(w.by, -1); err != nil {
 		return err
 	}
 	for _, t := range w.group.TakeFailures() {
-		if s, ok := t.Err().(*scriptError); ok && s.value == w.in.checks.stop {
+		if s, ok := t.Err().(*scriptError); t == w.main || ok && s.value == w.in.checks.stop {
 			continue
 		}
 		w.trial.attempt.Add(check.Errored, shownText(fmt.Sprintf("%v failed, and nobody joined it: %s", t, w.in.FormatError(t.Err()))))
@@ -333,7 +354,7 @@ func (w *watch) clear() error {
 			w.trial.attempt.Add(check.Errored, shownText(fmt.Sprintf("%v failed, and nobody joined it: %s", x, w.in.FormatError(w.in.workerFailure(x, err)))))
 		}
 	}
-	w.note(w.group.Close(w.by), notClean)
+	w.note(w.group.Close(w.by), "check.test", notClean)
 	return nil
 }
 

@@ -201,8 +201,8 @@ func TestShapes(t *testing.T) {
 		npu.sim.set_sensors(0, {card_power = 1}) sensors = {dev:sensors()} npu.sim.set_sensors(0, {available = false}) sensors[2] = dev:sensors()
 		made = {["device:sensors"] = sensors, ["npu.devices"] = npu.devices(), ["npu.kernels"] = npu.kernels(), ["npu.stats"] = npu.stats(), ["device.info"] = dev.info,
 			["device:memory"] = dev:memory(), ["device:utilization"] = dev:utilization(), ["stream:commands"] = s:commands(), ["graph:nodes"] = g:nodes(),
-			["model.inputs"] = m.inputs, ["fs.stat"] = require("fs").stat("/"),
-			["exec.run"] = {require("exec").run{"true"}, require("exec").run{"sh", "-c", "kill -9 $$"}}, ["model.outputs"] = m.outputs}`); got != "" {
+			["model.inputs"] = m.inputs, ["model.outputs"] = m.outputs, ["fs.stat"] = require("fs").stat("../scripts/data/mlp.json"),
+			["exec.run"] = {require("exec").run{"true"}, require("exec").run({"sleep", "1000"}, {timeout = 0.01})}}`); got != "" {
 		t.Fatal(got)
 	}
 	for row, shape := range shapes {

@@ -139,7 +139,7 @@ var faultClass = &class[*npu.Fault]{
 		{"close", doc{"()", "", "Takes the fault out of force; a device that it lost is there again. Commands that are queued go wrong all the same. Calling it again does nothing.", "", `f:close()`}, nil, func(c *call, f *npu.Fault) error { return f.Close(c.t) }},
 	},
 	fields: []field[*npu.Fault]{
-		{"kind", doc{Text: "What goes wrong: `code`, `hang`, `delay`, `slow`, `lost`, `wrong`, `oom` or `ecc`."}, func(_ *call, f *npu.Fault) (lua.LValue, error) { return lua.LString(f.Kind()), nil }},
+		{"kind", doc{Text: "What goes wrong: `code`, `hang`, `delay`, `slow`, `lost`, `wrong`, `oom`, `ecc` or `leak`."}, func(_ *call, f *npu.Fault) (lua.LValue, error) { return lua.LString(f.Kind()), nil }},
 		{"text", doc{Text: "The rule as `--fault` takes it."}, func(_ *call, f *npu.Fault) (lua.LValue, error) { return lua.LString(f.Text()), nil }},
 		{"hits", doc{Text: "How many operations it was applied to so far."}, func(c *call, f *npu.Fault) (lua.LValue, error) {
 			n, err := f.Hits(c.t)

@@ -62,6 +62,7 @@ var moduleFields = []struct {
 	{"simulated", doc{Text: "Whether results say nothing about real hardware."}},
 	{"ops", doc{Text: "Operators by name, `npu.ops.add(stream, out, a, b)`: what every backend can compute. See `npu.ops` below."}},
 	{"version", doc{Text: "Version of npulua."}},
+	{"detail", doc{Text: "A line about what runs the commands: parts and version of the runtime, or what is simulated."}},
 	{"sim", doc{Text: "On the simulator a table of what only that can do, see `npu.sim` below; nil on hardware. `if npu.sim then` tells the two apart."}},
 }
 
@@ -71,6 +72,7 @@ func (in *Interp) openModule() {
 	mod.RawSetString("backend", lua.LString(info.Name))
 	mod.RawSetString("simulated", lua.LBool(info.Simulated))
 	mod.RawSetString("version", lua.LString(npu.Version))
+	mod.RawSetString("detail", lua.LString(shownLine(info.Detail)))
 	if info.Name == "sim" {
 		mod.RawSetString("sim", in.openSim(info.Detail))
 	}

@@ -14,7 +14,7 @@ var screenModule = &module{
 		"which the end of the script, an error, os.exit and signals do, too. What is printed while it is open is held back until then, up to 1 MiB. In a sandbox there is no terminal.",
 	functions: []function{
 		{"size", doc{"()", "columns, rows", "The size of the terminal now; nil where standard output is none.", "", `local columns, rows = require("screen").size()`}, nil, screenSize},
-		{"open", doc{"()", "screen", "Opens the screen, empty and without a cursor. Keys are not shown, and come one by one (`key`).", "standard output is no terminal; a screen is open already",
+		{"open", doc{"()", "view", "Opens the screen, empty and without a cursor. Keys are not shown, and come one by one (`key`).", "standard output is no terminal; a screen is open already",
 			"local screen = require \"screen\"\nlocal s = screen.terminal and screen.open()\nrepeat\n  local text = npu.device(0).name .. \", \" .. npu.device(0):memory().free .. \" B free\"\n  if s then s:draw(text .. \"\\n\\nq: quit\") else print(text) end\nuntil not s or s:key(1) == \"q\"\nif s then s:close() end"}, nil, screenOpen},
 	},
 	fields: []constant{
@@ -32,8 +32,8 @@ type textScreen struct {
 }
 
 var screenClass = &class[*textScreen]{
-	name: "screen", plain: true,
-	text: "An open screen (`screen.open`).",
+	name: "view", plain: true,
+	text: "A screen that was opened (`screen.open`).",
 	methods: []method[*textScreen]{
 		{"draw", doc{"(text)", "", "Shows the lines of text from the upper left on, and nothing else; only lines that have changed are written. What the terminal has no room for is cut, and shown when it is made larger. " +
 			"Codes for colours (`\"\\27[1m\"`, `\"\\27[31m\"`, `\"\\27[0m\"`) work within a line, unless NO_COLOR is set; other codes are not obeyed.", "a screen that is closed", `s:draw("device 0\n42 C")`}, nil, screenDraw},
@@ -42,7 +42,7 @@ var screenClass = &class[*textScreen]{
 			"a screen that is closed, also meanwhile; no timeout where no key can come; another task that waits for a key", `if s:key(1) == "q" then s:close() end`}, nil, screenKey},
 		{"close", doc{"()", "", "Brings back what the terminal had before, and writes what was printed meanwhile. A screen that is closed stays so.", "", `s:close()`}, nil, screenClose},
 	},
-	str: func(*textScreen) string { return "screen" },
+	str: func(*textScreen) string { return "view" },
 }
 
 func screenSize(c *call) error {

@@ -93,6 +93,7 @@ func moduleSpawn(c *call) error {
 	}
 	in := c.in
 	k := &task{turn: in.threads.NewTask(), state: in.L}
+	k.turn.BlockAs(c.L)
 	k.Task, err = in.sched.Spawn(c.t, func(*npu.Thread) error {
 		results, err := k.turn.Run(fn, args...)
 		k.results = results

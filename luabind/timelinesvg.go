@@ -72,12 +72,12 @@ func (p *picture) x(at time.Duration) float64 {
 func (p *picture) row(s npu.StreamCommands, y int) {
 	p.text(pictureLabels-8, y+pictureBar-3, "end", streamLabel(s, pictureWidth))
 	fmt.Fprintf(&p.b, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"#f1f3f5\"/>\n", pictureLabels, y, pictureWidth-pictureLabels-4, pictureBar)
-	const visible = 0.5
+	const visible = 2 // thinner ones cannot be seen
 	var drawn float64
 	var letter byte
 	for _, c := range s.Commands {
 		m, _ := markOf(c)
-		from := p.x(c.Start)
+		from := min(p.x(c.Start), pictureWidth-4-visible)
 		to := max(p.x(c.End), from+visible)
 		if m.letter == letter && to < drawn+visible {
 			continue

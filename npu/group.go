@@ -16,6 +16,10 @@ type Group struct {
 	scope *scope
 	used  []*streamState // by commands of its tasks; garbage collection leaves them alone until Close
 	last  *streamState   // of used
+
+	// OutsideLimit is how much real time a wait of its tasks for something outside the session may take where time is
+	// virtual and stands still meanwhile; 0: no limit. See Thread.Outside.
+	OutsideLimit time.Duration
 }
 
 // NewGroup makes a group without tasks. Close ends it.
@@ -185,13 +189,17 @@ func (g *Group) Abort(t *Thread) error {
 			errs = append(errs, err)
 			break
 		}
-		errs = append(errs, t.call(st.ctx, func(driver.Driver) error {
+		err := t.call(st.ctx, func(driver.Driver) error {
 			if err := aborter.AbortStream(st.h); err != nil {
 				return err
 			}
 			_ = s.exec.Fault(st.ctx, st.h) // of work that nobody waits for
 			return nil
-		}))
+		})
+		errs = append(errs, err)
+		if errors.Is(err, ErrNotSupported) { // nor can it for the others
+			break
+		}
 	}
 	if err := errors.Join(errs...); err != nil {
 		g.scope.force = true

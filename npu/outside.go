@@ -60,6 +60,11 @@ func (t *Thread) holdOutside(w *suspension, fn func(context.Context) error) erro
 	k := t.task
 	ctx, cancel := context.WithCancelCause(t.c.Context())
 	defer cancel(nil)
+	if g := t.group; g != nil && g.OutsideLimit > 0 {
+		late := hinted(errorf(ErrStreamTimeout, "%s has not ended after %v of real time", string(w.on.(outsideWait)), g.OutsideLimit),
+			"virtual time stands still meanwhile: give the wait a timeout of its own")
+		defer time.AfterFunc(g.OutsideLimit, func() { cancel(late) }).Stop()
+	}
 	if k.ctx != nil {
 		defer context.AfterFunc(k.ctx, func() { cancel(context.Cause(k.ctx)) })()
 	}

@@ -143,7 +143,9 @@ func (r *resource) close(t *Thread, by string, force bool) error {
 	if !s.forget(r, t.Site, by) {
 		return errors.Join(errs...) // another task has closed it meanwhile
 	}
-	if r.destroy != nil {
+	if r.destroy != nil && r.stuck(t) {
+		errs = append(errs, hinted(errorf(ErrNotSupported, "the work of its default stream goes on, so that context stays"), "it ends with the process"))
+	} else if r.destroy != nil {
 		errs = append(errs, t.call(r.ctx, func(d driver.Driver) error {
 			s.keepHistory(d, r.stream)
 			if along {
@@ -162,6 +164,21 @@ func (r *resource) close(t *Thread, by string, force bool) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// stuck reports whether r is a context whose destruction might never return: nobody waits for its work, which the
+// driver cannot break off and would wait for.
+func (r *resource) stuck(t *Thread) bool {
+	abandoned := t.group.abandoned() || r.scope != nil && r.scope.force
+	if !abandoned || r.stream == nil || r.kind != "context" {
+		return false
+	}
+	idle := false
+	err := t.call(r.stream.ctx, func(d driver.Driver) error {
+		idle = r.stream.idle(d)
+		return nil
+	})
+	return err == nil && !idle
 }
 
 // tellLater keeps a fault for the session's Close, because the call that found it returns another

@@ -1,155 +1,327 @@
--- bandwidth: measure copies between host and device, and inside the device.
---
--- usage: npulua run bandwidth [--device N] [--max BYTES] [--repeat N] [--json]
--- For sizes from 4 KiB on, each four times the one before: copies with pinned host memory, queued
--- on a stream and timed with events, and blocking copies with pageable host memory, timed by the
--- host. A rate is bytes copied by time, in GB/s (10^9 bytes a second). Before they are timed, copies
--- of each kind and size are checked byte by byte.
---   --device N     device to measure (default: 0)
---   --max BYTES    largest size (default: 67108864)
---   --repeat N     copies per figure (default: 5)
---   --json         print one JSON object instead of a table
-local npu = require "npu"
+-- bandwidth: measure and verify copies between host and devices, inside devices and between them.
+local args, check, json, measure, tabulate = require "args", require "check", require "json", require "measure", require "tabulate"
+local fleet, npu = require "fleet", require "npu"
 
-local SMALLEST, STEP = 4096, 4
-
-local function usage(message)
-  io.stderr:write("bandwidth: ", message,
-    "; usage: npulua run bandwidth [--device N] [--max BYTES] [--repeat N] [--json]\n")
-  os.exit(2)
+-- Each path has legs, which run at once on streams of their own: from where to where. Those from or to pageable memory are
+-- blocking copies.
+local paths = {
+  {name = "h2d", title = "host to device", legs = {{"pinned", "device"}}},
+  {name = "h2d_pageable", title = "host to device, pageable", legs = {{"pageable", "device"}}},
+  {name = "d2h", title = "device to host", legs = {{"device", "pinned"}}},
+  {name = "d2h_pageable", title = "device to host, pageable", legs = {{"device", "pageable"}}},
+  {name = "d2d", title = "inside the device", legs = {{"device", "device"}}},
+  {name = "both", title = "host and device, both directions at once", legs = {{"pinned", "device"}, {"device", "pinned"}}},
+  {name = "p2p", title = "to other devices", legs = {{"device", "peer"}}},
+}
+local by_name, names = {}, {}
+for _, path in ipairs(paths) do
+  names[#names + 1], by_name[path.name] = path.name, path
 end
 
-local least = {["--device"] = 0, ["--max"] = SMALLEST, ["--repeat"] = 1}
-local options = {["--device"] = 0, ["--max"] = 64 * 1024 * 1024, ["--repeat"] = 5}
-local as_json = false
-local i = 1
-while arg[i] do
-  local name, value = arg[i], tonumber(arg[i + 1])
-  if name == "--json" then
-    as_json = true
-    i = i + 1
-  elseif not least[name] then
-    usage("unknown option " .. name)
-  elseif not value or value < least[name] or value ~= math.floor(value) then
-    usage(name .. " wants a whole number, " .. least[name] .. " or more")
-  else
-    options[name] = value
-    i = i + 2
-  end
-end
-local largest, copies = options["--max"], options["--repeat"]
+local opt = args.parse{
+  name = "bandwidth", summary = "measure and verify copies between host and devices, inside devices and between them",
+  text = [[
+Measures, for each size, the bytes a second of these paths; GB/s are 10^9 of them:
 
-local dev = npu.device(options["--device"])
-local ctx = dev:create_context()
-local s = ctx:create_stream()
-local start, stop = ctx:create_event{timing = true}, ctx:create_event{timing = true}
+  h2d           pinned host memory to the device, queued
+  h2d_pageable  pageable host memory to the device, blocking
+  d2h           device to pinned host memory, queued
+  d2h_pageable  device to pageable host memory, blocking
+  d2d           inside the device, queued
+  both          h2d and d2h at once, on two streams; both counted
+  p2p           to every other device, of the largest size alone
 
--- One buffer of each kind, of the largest size; smaller sizes are slices.
-local pageable = {pinned = false}
-local all = {
-  x = ctx:alloc("uint8", largest), y = ctx:alloc("uint8", largest),
-  pinned = npu.host("uint8", largest), pinned_out = npu.host("uint8", largest),
-  pageable = npu.host("uint8", largest, pageable), pageable_out = npu.host("uint8", largest, pageable),
+A figure is the median of some samples after a warm-up. A sample is one copy, and of less than 1 MiB as many as make that, 16 at most, one after the other; queued ones are timed by events of the device, blocking ones by the host. Before that, and again after it, every byte is compared; what the copies go to was cleared.
+
+A device fails whose copies bring wrong bytes, that does not answer or hangs, that has less than --min, or less than half of what the best of the other devices of its kind has, in the best size of a path. Between devices, less than half of what the way through host memory gives fails, too (where h2d and d2h are measured). Sizes that do not fit into free memory are left out, with a warning. Devices that cannot reach each other's memory are no fault.
+
+With --json the member "data" of the report has "rows", a list of figures, and "unreachable", pairs of devices; docs/bandwidth.schema.json describes the document.
+Exit status: 0 all is well, 3 something failed, 4 something could not run or no device is there, 2 wrong options.]],
+  options = {
+    {"device", "LIST", "devices to measure, such as 0,2-3", type = "devices", default = "all"},
+    {"timeout", "TIME", "time that each test may take: a path of a device", type = "seconds", default = 60, min = 0.01},
+    {"path", "PATH", "measure this path alone", choices = names, many = true},
+    {"min-size", "SIZE", "the smallest size", type = "bytes", min = 1, default = "4K"},
+    {"max-size", "SIZE", "no size is larger", type = "bytes", min = 1, default = "64M"},
+    {"step", "N", "each size is N times the one before", type = "integer", min = 2, default = 4},
+    {"size", "SIZE", "measure this size instead", type = "bytes", min = 1, many = true},
+    {"repeat", "N", "samples of each figure", type = "integer", min = 1, default = 5},
+    {"warmup", "N", "copies before them that are not timed", type = "integer", min = 0, default = 1},
+    {"min", "PATH=GB/S", "the least that the best size of a path must have", many = true},
+    check.report_options,
+  },
 }
 
--- Source bytes 1 to 251, again and again: no power of two, so that bytes at a wrong place show.
-local bytes = {}
-for byte = 1, 251 do bytes[byte] = string.char(byte) end
-local pattern = string.rep(table.concat(bytes), 4096)
-for first = 1, largest, #pattern do
-  local count = math.min(#pattern, largest - first + 1)
-  all.pinned:slice(first, count):set(pattern:sub(1, count))
-end
-npu.copy(all.pageable, all.pinned)
-
--- Each way of copying, in round trips from source to result; what they go through is cleared before.
-local function check(b, n)
-  local function round_trip(source, result, copy_in, copy_out)
-    result:fill(0)
-    s:fill(b.x, 0)
-    s:fill(b.y, 0)
-    copy_in(b.x, source)
-    s:copy(b.y, b.x)
-    s:synchronize()
-    copy_out(result, b.y)
-    s:synchronize()
-    assert(result:close_to(source), "wrong bytes in a copy of " .. n .. " B")
+local least = {}
+for _, word in ipairs(opt.min) do
+  local name, value = word:match("^([%w_]+)=(.*)$")
+  if not by_name[name] or (tonumber(value) or -1) < 0 then
+    fleet.usage("bandwidth", "--min wants PATH=GB/S such as h2d=20, PATH one of %s, got %q", table.concat(names, ", "), word)
   end
-  local function queued(dst, src) s:copy(dst, src) end
-  round_trip(b.pinned, b.pinned_out, queued, queued)
-  round_trip(b.pageable, b.pageable_out, npu.copy, npu.copy)
+  least[name] = tonumber(value) * 1e9
 end
 
--- GB/s of copies from src to dst that are queued: device time, between two events.
-local function queued_rate(dst, src)
-  s:record(start)
-  for _ = 1, copies do s:copy(dst, src) end
-  s:record(stop)
-  s:synchronize()
-  return copies * dst.bytes / npu.elapsed(start, stop) / 1e9
+local wanted = {}
+for _, name in ipairs(#opt.path > 0 and opt.path or names) do wanted[name] = true end
+for name in pairs(least) do
+  if not wanted[name] then fleet.usage("bandwidth", "--min %s: the path is not measured", name) end
 end
 
--- GB/s of blocking copies: host time.
-local function blocking_rate(dst, src)
-  local t = npu.time()
-  for _ = 1, copies do npu.copy(dst, src) end
-  return copies * dst.bytes / (npu.time() - t) / 1e9
+local sizes = opt.size
+if #sizes == 0 then
+  local n = opt.min_size
+  while n <= opt.max_size do
+    sizes[#sizes + 1] = n
+    n = n * opt.step
+  end
+  if #sizes == 0 then fleet.usage("bandwidth", "--min-size is larger than --max-size") end
+end
+table.sort(sizes)
+for i = #sizes, 2, -1 do
+  if sizes[i] == sizes[i - 1] then table.remove(sizes, i) end
 end
 
-local ways = {
-  {"host_to_device_pinned", queued_rate, "x", "pinned"},
-  {"host_to_device_pageable", blocking_rate, "x", "pageable"},
-  {"device_to_host_pinned", queued_rate, "pinned_out", "x"},
-  {"device_to_host_pageable", blocking_rate, "pageable_out", "x"},
-  {"device_to_device", queued_rate, "y", "x"},
+check.setup{
+  title = "bandwidth", json = opt.json, junit = opt.junit, markdown = opt.markdown, strict = opt.strict, timeout = opt.timeout, brief = true,
 }
 
-local results = {}
-local n = SMALLEST
-while n <= largest do
-  local b = {}
-  for name, buffer in pairs(all) do b[name] = buffer:slice(1, n) end
-  check(b, n)
-  local row = {bytes = n}
-  for _, way in ipairs(ways) do
-    local name, rate, dst, src = unpack(way)
-    row[name] = rate(b[dst], b[src])
+-- A wait has half of a test's time, so that a device that hangs fails the test, instead of ending it.
+local patience = opt.timeout / 2
+local RESERVE = 64 * 1024 * 1024 -- device memory that is left to the runtime
+
+local make = {
+  pinned = function(n) return npu.host("uint8", n) end,
+  pageable = function(n) return npu.host("uint8", n, {pinned = false}) end,
+  device = function(n, ctx) return ctx:alloc("uint8", n) end,
+  peer = function(n, _, there) return there.context:alloc("uint8", n) end,
+}
+
+-- The legs of a path with buffers of n bytes: from, to, and streams on the devices of the two. staging is host memory
+-- to fill and read device memory with.
+local function open_legs(path, n, ctx, there)
+  local legs = {staging = make.pinned(n), begin = ctx:create_event{timing = true}, done = ctx:create_event{timing = true}}
+  for i, ends in ipairs(path.legs) do
+    legs[i] = {
+      source = make[ends[1]](n, ctx, there), target = make[ends[2]](n, ctx, there),
+      stream = ctx:create_stream(), back = (there and there.context or ctx):create_stream(),
+      blocking = ends[1] == "pageable" or ends[2] == "pageable", seed = i,
+    }
   end
-  results[#results + 1] = row
-  n = n * STEP
+  for _, leg in ipairs(legs) do
+    if leg.source.space == "device" then
+      leg.stream:copy(leg.source, measure.pattern(legs.staging, leg.seed))
+      leg.stream:synchronize(patience)
+    else
+      measure.pattern(leg.source, leg.seed)
+    end
+  end
+  return legs
 end
 
--- JSON text of a number, a string, a boolean, a list, or a table with names, in their order.
-local function json(v)
-  local parts = {}
-  if type(v) == "number" then
-    return v == math.floor(v) and string.format("%.0f", v) or string.format("%.3f", v)
-  elseif type(v) == "string" then
-    return '"' .. v:gsub('[%c"\\]', function(c) return string.format("\\u%04x", c:byte()) end) .. '"'
-  elseif type(v) ~= "table" then
-    return tostring(v)
-  elseif #v > 0 then
-    for k, item in ipairs(v) do parts[k] = json(item) end
-    return "[" .. table.concat(parts, ",") .. "]"
+-- The first n bytes of the buffers.
+local function cut(legs, n)
+  local part = {staging = legs.staging:slice(1, n), begin = legs.begin, done = legs.done}
+  for i, leg in ipairs(legs) do
+    part[i] = {source = leg.source:slice(1, n), target = leg.target:slice(1, n)}
+    setmetatable(part[i], {__index = leg})
   end
-  for name, item in pairs(v) do parts[#parts + 1] = json(name) .. ":" .. json(item) end
-  table.sort(parts)
-  return "{" .. table.concat(parts, ",") .. "}"
+  return part
 end
 
-if as_json then
-  print(json{
-    backend = npu.backend, simulated = npu.simulated, device = dev.id, name = dev.name,
-    unit = "GB/s", copies = copies, results = results,
-  })
-else
-  print(string.format("%s, device %d, backend %s%s", dev.name, dev.id, npu.backend,
-    npu.simulated and ": simulated, says nothing about real hardware" or ""))
-  print("               host to device        device to host      device to")
-  print("     bytes     pinned   pageable     pinned   pageable     device  (GB/s)")
-  for _, row in ipairs(results) do
-    local line = string.format("%10d", row.bytes)
-    for _, way in ipairs(ways) do line = line .. string.format(" %10.2f", row[way[1]]) end
-    print(line)
+local function clear(legs)
+  for _, leg in ipairs(legs) do
+    if leg.target.space == "device" then
+      leg.back:fill(leg.target, 0)
+      leg.back:synchronize(patience)
+    else
+      leg.target:fill(0)
+    end
   end
 end
+
+local function verify(t, legs, what)
+  for _, leg in ipairs(legs) do
+    local host = leg.target
+    if host.space == "device" then
+      host = legs.staging
+      leg.back:copy(host, leg.target)
+      leg.back:synchronize(patience)
+    end
+    local same, how = measure.compare(host, leg.seed)
+    t:expect(same, "%s: %s", what, how or "")
+  end
+end
+
+-- Copies each leg so many times, and returns how long that took.
+local function copy(legs, copies)
+  local main = legs[1].stream
+  if legs[1].blocking then
+    local start = npu.time()
+    for _ = 1, copies do npu.copy(legs[1].target, legs[1].source) end
+    return npu.time() - start
+  end
+  main:record(legs.begin)
+  for i = 2, #legs do legs[i].stream:wait(legs.begin) end
+  for _ = 1, copies do
+    for _, leg in ipairs(legs) do leg.stream:copy(leg.target, leg.source) end
+  end
+  for i = 2, #legs do main:wait(legs[i].stream:record()) end
+  main:record(legs.done)
+  main:synchronize(patience)
+  return npu.elapsed(legs.begin, legs.done)
+end
+
+local rows, unreachable = {}, {}
+local broken = {} -- broken[id]: the last path of the device that was tried ended in an error
+local best = {} -- best[path][who] = {who, kind, value, ...}, the largest median of all sizes
+
+-- Measures a path, from here to there: sizes that fit, in ascending order.
+local function measure_path(t, path, list, here, there)
+  local uses = {[here] = 0}
+  if there then uses[there] = 0 end
+  for _, ends in ipairs(path.legs) do
+    for _, kind in ipairs(ends) do
+      local dev = kind == "device" and here or kind == "peer" and there
+      if dev then uses[dev] = uses[dev] + 1 end
+    end
+  end
+  local fits = math.huge
+  for dev, count in pairs(uses) do fits = math.min(fits, (dev:memory().free - RESERVE) / count) end
+  local top
+  for _, n in ipairs(list) do top = n <= fits and n or top end
+  if not top then t:error("no size fits into the memory that is free") end
+  if top < list[#list] then t:warn("sizes above %s do not fit into the memory that is free", measure.text(top, "B")) end
+  local all, what = open_legs(path, top, npu.current_context(), there), path.title
+  if there then what = ("device %d to device %d"):format(here.id, there.id) end
+  local peak
+  for _, n in ipairs(list) do
+    if n > top then break end
+    local legs, text = cut(all, n), what .. ", " .. measure.text(n, "B")
+    local copies = math.max(1, math.min(16, math.floor(1024 * 1024 / n)))
+    clear(legs)
+    copy(legs, 1)
+    verify(t, legs, text)
+    clear(legs)
+    if opt.warmup > 0 then copy(legs, opt.warmup) end
+    local samples = {}
+    for i = 1, opt["repeat"] do
+      local took = copy(legs, copies)
+      t:require(took > 0, "%s: %d copies took %g s", text, copies, took)
+      samples[i] = #legs * copies * n / took
+    end
+    verify(t, legs, text .. ", after the samples")
+    local s = measure.stats(samples)
+    rows[#rows + 1] = {
+      path = path.name, device = here.id, peer = there and there.id or json.null, bytes = n, copies = copies,
+      samples = s.count, median = s.median, min = s.min, max = s.max,
+    }
+    peak = math.max(peak or 0, s.median)
+  end
+  t:metric(there and what or "best size", peak, "B/s", {min = least[path.name]})
+  local who = there and what or ("device %d"):format(here.id)
+  best[path.name] = best[path.name] or {}
+  table.insert(best[path.name], {who = who, kind = here.name .. (there and there.name or ""), value = peak, device = here.id, peer = there and there.id})
+end
+
+local function of(name, id)
+  for _, f in ipairs(best[name] or {}) do
+    if f.device == id then return f.value end
+  end
+end
+
+local function peers(t, id, working)
+  if broken[id] then t:skip("the device had errors before") end
+  local here, ctx, reached = t.device, npu.current_context(), 0
+  for _, other in ipairs(working) do
+    if other ~= id and broken[other] then
+      t:log("device %d had errors before: not measured", other)
+    elseif other ~= id then
+      local there = npu.device(other)
+      ctx:set_current()
+      if here:can_access_peer(there) then
+        reached = reached + 1
+        here:enable_peer_access(there)
+        t:try(npu.scope, measure_path, t, by_name.p2p, {sizes[#sizes]}, here, there)
+      else
+        unreachable[#unreachable + 1] = {device = id, peer = other}
+        t:log("device %d cannot reach the memory of device %d", id, other)
+      end
+    end
+  end
+  if reached == 0 then t:skip("no other device can be reached") end
+  for _, f in ipairs(best.p2p or {}) do
+    local out, back = of("d2h", f.device), of("h2d", f.peer)
+    if f.device == id and out and back then
+      local way = 1 / (1 / out + 1 / back)
+      t:expect(f.value >= way / 2, "%s: %s is less than half of %s, the way through host memory", f.who, measure.text(f.value, "B/s"), measure.text(way, "B/s"))
+    end
+  end
+end
+
+-- A rate in GB/s; those of a few bytes need more digits.
+local function rate_text(v) return (v < 1e7 and "%.6f" or "%.2f"):format(v / 1e9) end
+
+-- What a device did by size and path.
+local function show_device(id)
+  local columns, lines, by_size, how = {"size"}, {}, {}, {align = {"right"}}
+  for _, path in ipairs(paths) do
+    if wanted[path.name] and path.name ~= "p2p" then columns[#columns + 1] = path.name end
+  end
+  if #columns == 1 then return end
+  for _, n in ipairs(sizes) do
+    local line = {size = measure.text(n, "B")}
+    for i = 2, #columns do
+      line[columns[i]], how.align[i] = "-", "right"
+    end
+    lines[#lines + 1], by_size[n] = line, line
+  end
+  for _, row in ipairs(rows) do
+    if row.device == id and row.peer == json.null then by_size[row.bytes][row.path] = rate_text(row.median) end
+  end
+  how.columns = columns
+  print(("Device %d, %s: median GB/s\n%s\n"):format(id, fleet.names[id], tabulate.format(lines, how)))
+end
+
+-- From each device (rows) to each device (columns).
+local function show_peers(working)
+  local lines, headers = {}, {"from \\ to"}
+  for i, from in ipairs(working) do
+    headers[i + 1] = tostring(from)
+    lines[i] = {tostring(from)}
+    for k, to in ipairs(working) do lines[i][k + 1] = from == to and "-" or "failed" end
+    for k, to in ipairs(working) do
+      for _, p in ipairs(unreachable) do
+        if p.device == from and p.peer == to then lines[i][k + 1] = "no access" end
+      end
+      for _, f in ipairs(best.p2p or {}) do
+        if f.device == from and f.peer == to then lines[i][k + 1] = rate_text(f.value) end
+      end
+    end
+  end
+  local align = {}
+  for i = 1, #headers do align[i] = "right" end
+  print(("Between devices, %s: median GB/s\n%s\n"):format(measure.text(sizes[#sizes], "B"), tabulate.format(lines, {headers = headers, align = align})))
+end
+
+local people = not opt.json and opt.markdown ~= "-"
+local working = fleet.answering(opt.device, patience)
+for _, id in ipairs(working) do
+  fleet.each(id, paths, function(path)
+    if not wanted[path.name] or path.name == "p2p" then return end
+    return check.test(path.title, {device = id}, function(t) broken[id] = not t:try(measure_path, t, path, sizes, t.device) end)
+  end)
+  if people then show_device(id) end
+end
+if wanted.p2p and #working < 2 and #opt.path > 0 then
+  check.test(by_name.p2p.title, function(t) t:skip("it takes two devices that answer") end)
+elseif wanted.p2p and #working > 1 then
+  for _, id in ipairs(working) do
+    check.test(by_name.p2p.title, {device = id, open = not broken[id]}, function(t) t:try(peers, t, id, working) end)
+  end
+  if people then show_peers(working) end
+end
+for _, path in ipairs(paths) do
+  if best[path.name] then fleet.alike(path.title, "rate", best[path.name]) end
+end
+check.data("rows", json.array(rows))
+check.data("unreachable", json.array(unreachable))

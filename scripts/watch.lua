@@ -70,14 +70,13 @@ local columns = {
   {"Name", "left", function(r) return r.name end},
   {"Memory in use", "right", function(r)
     local m = r.memory
-    return m and ("%s of %s"):format(measure.text(m.total - m.free, "B"), measure.text(m.total, "B"))
+    return m and ("%s of %s"):format(percent((m.total - m.free) / m.total), measure.text(m.total, "B"))
   end},
-  {"", "right", function(r) return r.memory and percent((r.memory.total - r.memory.free) / r.memory.total) end},
   {"Cores", "right", function(r) return percent(r.utilization and r.utilization.cores) end},
   {"Copies", "right", function(r) return percent(r.utilization and r.utilization.copies) end},
-  {"Streams free", "right", function(r) return r.streams_free and (r.streams and ("%d of %d"):format(r.streams_free, r.streams) or r.streams_free) end},
+  {"Streams free", "right", function(r) return r.streams_free end},
   {"Temp.", "right", function(r) return r.temperature and ("%.0f °C"):format(r.temperature) end},
-  {"Power", "right", function(r) return r.power and ("%.1f W"):format(r.power) end},
+  {"Power", "right", function(r) return r.power and ("%.0f W"):format(r.power) end},
   {"ECC", "right", function(r) return r.ecc and r.ecc.single_bit and ("%d+%d"):format(r.ecc.single_bit, r.ecc.double_bit or 0) end},
   {"Health", "left", function(r) return r.failed and "NO ANSWER" or r.health end},
 }

@@ -246,7 +246,7 @@ func TestDocsExcerpts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	must := []string{"../README.md", "../README.zh.md", "../docs/errors.md", "../docs/lua.md"}
+	must := []string{"../README.md", "../README.zh.md", "../docs/errors.md", "../docs/lua.md", "../docs/check.md"}
 	for _, path := range append(paths, "../README.md", "../README.zh.md") {
 		excerpts, files := readExcerpts(t, path)
 		if len(excerpts) == 0 {

@@ -2,8 +2,6 @@ package tests
 
 import (
 	"bytes"
-	"encoding/json"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -65,70 +63,7 @@ func npulua(t *testing.T, env []string, args ...string) (dir string, stdout, std
 
 // standinArgs make scripts that measure short.
 var standinArgs = map[string][]string{
-	"bandwidth":      {"--max", "65536", "--repeat", "1"},
 	"video_pipeline": {"--frames", "3"},
-}
-
-// operations are the scripts that check devices and measure them, with what makes them short.
-var operations = map[string][]string{
-	"health": {"--level", "3", "--memory", "32M"},
-}
-
-// timed are tests that judge times, which say nothing of a library in the memory of a busy machine.
-var timed = regexp.MustCompile("speed|alike|latency")
-
-// Scripts that check and measure devices do so over the vendor's library: all passes but for times, and no result is
-// taken for a simulated one.
-func TestStandinOperations(t *testing.T) {
-	env := []string{"LD_LIBRARY_PATH=" + standin.Build(t), "NPULUA_KERNELS=" + standinKernels(t)}
-	schema, err := jsonschema.NewCompiler().Compile("../docs/check.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, args := range operations {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			_, out, stderr, err := npulua(t, env, append([]string{"--backend=acl", "run", name, "--json"}, args...)...)
-			var status *exec.ExitError
-			if err != nil && (!errors.As(err, &status) || status.ExitCode() != 3) {
-				t.Fatalf("%v\n%s%s", err, out, stderr)
-			}
-			v, err := jsonschema.UnmarshalJSON(bytes.NewReader(out))
-			if err == nil {
-				err = schema.Validate(v)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			var r struct {
-				Backend   string
-				Simulated bool
-				Tests     []struct {
-					Name   string
-					Device *int
-					Result string
-				}
-			}
-			if err := json.Unmarshal(out, &r); err != nil {
-				t.Fatal(err)
-			}
-			if r.Backend != "acl" || r.Simulated {
-				t.Errorf("backend %s, simulated %v", r.Backend, r.Simulated)
-			}
-			devices := make(map[int]bool)
-			for _, x := range r.Tests {
-				if x.Result != "pass" && !(x.Result == "fail" && timed.MatchString(x.Name)) {
-					t.Errorf("%s: %s", x.Name, x.Result)
-				}
-				if x.Device != nil {
-					devices[*x.Device] = true
-				}
-			}
-			if len(devices) != 2 {
-				t.Errorf("%d of 2 devices were checked", len(devices))
-			}
-		})
-	}
 }
 
 // Sensors are there as well as what the runtime tells.
@@ -167,7 +102,7 @@ func TestStandinScripts(t *testing.T) {
 	}
 	for _, script := range append(scripts, "testdata/ops.lua", "testdata/faults.lua") {
 		name := strings.TrimSuffix(filepath.Base(script), ".lua")
-		if name == "model" || name == "watch" || operations[name] != nil { // TestScriptsModel, TestStandinWatch, TestStandinOperations
+		if name == "model" || name == "watch" || reporting[name] != nil { // TestScriptsModel, TestStandinWatch, TestStandinReports
 			continue
 		}
 		t.Run(name, func(t *testing.T) {

@@ -130,7 +130,7 @@ print(s:key(0))`, 80, 24)
 		s.Wait(want, func(m *screen) bool { return m.Row(0) == want && strings.Count(m.Text(), "\n") == 0 })
 	}
 	s.ends(0)
-	s.Shows("false   screen:key: timeout must be 0 s or more, got -1\nnil")
+	s.Shows("false   view:key: timeout must be 0 s or more, got -1\nnil")
 }
 
 // What a terminal has no room for is cut, and comes back when there is.

@@ -17,7 +17,7 @@ var withArgs = scripts.Script{Name: "probe", Code: "-- probe: the comment\nlocal
 func TestRunScriptHelp(t *testing.T) {
 	const variable = "NPULUA_TEST_RUN"
 	if words, ok := os.LookupEnv(variable); ok {
-		p := &program{stdin: strings.NewReader(""), stdout: os.Stdout, stderr: os.Stderr}
+		p := newProgram(strings.NewReader(""), os.Stdout, os.Stderr)
 		os.Exit(p.runScript(&options{session: npu.Options{Backend: "null"}}, withArgs, strings.Fields(words)))
 	}
 	const help = "probe: look at devices\n\nusage: npulua run probe [--json]\n\nOptions:\n      --json  print JSON\n  -h, --help  show this text\n"

@@ -36,7 +36,7 @@ const gcPercent = 400
 
 // run is main with its world passed in. It returns the exit status.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	p := &program{stdin: stdin, stdout: stdout, stderr: stderr, inherited: luabind.InheritedDescriptors(), display: display.New(stdin, stdout, stderr)}
+	p := newProgram(stdin, stdout, stderr)
 	o, err := parseOptions(args)
 	if err != nil {
 		return p.usage(err)
@@ -71,6 +71,10 @@ type program struct {
 	stdout, stderr io.Writer
 	inherited      luabind.Descriptors
 	display        *display.Display // the terminal; whoever ends the process calls its End before
+}
+
+func newProgram(stdin io.Reader, stdout, stderr io.Writer) *program {
+	return &program{stdin: stdin, stdout: stdout, stderr: stderr, inherited: luabind.InheritedDescriptors(), display: display.New(stdin, stdout, stderr)}
 }
 
 func (p *program) usage(err error) int {

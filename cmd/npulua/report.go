@@ -68,7 +68,9 @@ func (p *program) endReport(o *options, in *luabind.Interp) bool {
 	write(serve.CheckFile, in.ChecksJSON())
 	text, err := in.Metrics().Text()
 	errs = append(errs, err)
-	write(serve.MetricsFile, []byte(text))
+	if text != "" {
+		write(serve.MetricsFile, []byte(text))
+	}
 	select {
 	case svg := <-picture:
 		write(serve.TimelineFile, svg)

@@ -102,7 +102,7 @@ func serveCommand(p *program, o *options, args []string) int {
 	so := new(serveOptions)
 	fs := newServeFlags(so)
 	if err := fs.Parse(args); err != nil {
-		return p.usage(fmt.Errorf("serve: %w", flagError(fs, err)))
+		return p.serveUsage(flagError(fs, err))
 	}
 	if so.help {
 		fmt.Fprint(p.stdout, serveHelp())
@@ -114,14 +114,14 @@ func serveCommand(p *program, o *options, args []string) int {
 		dash = len(given)
 	}
 	if dash != 1 {
-		return p.usage(fmt.Errorf("serve: want one script, got %d; arguments of the script come after --", dash))
+		return p.serveUsage(fmt.Errorf("want one script, got %d; arguments of the script come after --", dash))
 	}
 	if o.timeout > 0 && !o.sandbox.timed || o.interactive || len(o.chunks) > 0 || o.report != "" {
-		return p.usage(errors.New("serve: --timeout comes after the word serve; -i, -e, -l and --report cannot go with it"))
+		return p.serveUsage(errors.New("--timeout comes after the word serve; -i, -e, -l and --report cannot go with it"))
 	}
 	script, err := scriptCommand(given[0])
 	if err != nil {
-		return p.usage(fmt.Errorf("serve: %w", err))
+		return p.serveUsage(err)
 	}
 	exe, err := os.Executable()
 	if err != nil {
@@ -172,6 +172,11 @@ func serveCommand(p *program, o *options, args []string) int {
 
 // sandboxEnd is how much later than serve a script in a sandbox ends its own run.
 const sandboxEnd = 10 * time.Second
+
+func (p *program) serveUsage(err error) int {
+	fmt.Fprintf(p.stderr, "npulua: serve: %v\n  try 'npulua serve --help'\n", err)
+	return exitUsage
+}
 
 // scriptCommand is how a script is run: a file, or one that comes with npulua.
 func scriptCommand(name string) ([]string, error) {

@@ -85,7 +85,7 @@ func (r *Report) properties() []xmlProperty {
 }
 
 func (t *Test) xml(title string) xmlCase {
-	c := xmlCase{Class: title, Name: t.title(), Time: xmlTime(t.Took)}
+	c := xmlCase{Class: title, Name: t.titled(t.Name), Time: xmlTime(t.Took)}
 	if t.Group != "" {
 		c.Class += "." + t.Group
 	}

@@ -11,7 +11,7 @@ func (r *Report) Markdown() []byte {
 	fmt.Fprintf(&b, "## %s\n\n**%s**\n\n%s. %s.\n", escaped(r.Title), escaped(r.Sentence()), escaped(r.Counts()), escaped(r.Where()))
 	if len(r.Tests) > 0 {
 		b.WriteString("\n")
-		for i, row := range r.Rows() {
+		for i, row := range r.Rows(false) {
 			writeRow(&b, row)
 			if i == 0 {
 				b.WriteString(strings.Repeat("| --- ", len(row)) + "|\n")
@@ -25,7 +25,7 @@ func (r *Report) Markdown() []byte {
 				b.WriteString("\n| Test | Device | Metric | Value | Unit | Min | Max | Result |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n")
 				first = false
 			}
-			writeRow(&b, []string{t.Name, deviceList(t.devices()), m.Name, cell(m.Value), m.Unit, cell(m.Min), cell(m.Max), m.Result.Label()})
+			writeRow(&b, []string{short(t.Name, maxName), deviceList(t.devices()), short(m.Name, maxName), cell(m.Value), m.Unit, cell(m.Min), cell(m.Max), m.Result.Label()})
 		}
 	}
 	return []byte(b.String())

@@ -151,12 +151,14 @@ func (r *Report) blame(of Result) string {
 	return strings.Join(names, ", ")
 }
 
-// title is the name of a test with its device.
-func (t *Test) title() string {
+// title is the name of a test with its device, as lines for people have it.
+func (t *Test) title() string { return t.titled(short(t.Name, maxName)) }
+
+func (t *Test) titled(name string) string {
 	if t.Device == NoDevice {
-		return t.Name
+		return name
 	}
-	return fmt.Sprintf("%s (device %d)", t.Name, t.Device)
+	return fmt.Sprintf("%s (device %d)", name, t.Device)
 }
 
 // Counts is how many tests had which result: "3 passed, 1 failed".

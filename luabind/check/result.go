@@ -8,7 +8,6 @@ package check
 import (
 	"fmt"
 	"math"
-	"strings"
 	"time"
 
 	"npulua/luabind/quantity"
@@ -86,21 +85,21 @@ func (m *Metric) Judge() string {
 		return text
 	case m.Min != nil && *m.Value < *m.Min:
 		m.Result = Fail
-		return m.outside("below the minimum", *m.Min)
+		return m.against("below the minimum", *m.Min)
 	case m.Max != nil && *m.Value > *m.Max:
 		m.Result = Fail
-		return m.outside("above the maximum", *m.Max)
+		return m.against("above the maximum", *m.Max)
 	}
 	return ""
 }
 
-// outside says that the value is beyond a bound, exactly where rounding would hide that.
-func (m *Metric) outside(how string, bound float64) string {
+// against says that the value is on the wrong side of a bound, with all digits where four do not show it.
+func (m *Metric) against(side string, bound float64) string {
 	value, limit := quantity.Text(*m.Value, m.Unit), quantity.Text(bound, m.Unit)
 	if value == limit {
-		value, limit = Number(*m.Value)+" "+m.Unit, Number(bound)+" "+m.Unit
+		value, limit = quantity.Exact(*m.Value, m.Unit), quantity.Exact(bound, m.Unit)
 	}
-	return strings.TrimSpace(fmt.Sprintf("%s is %s, %s of %s", m.Name, value, how, limit))
+	return fmt.Sprintf("%s is %s, %s of %s", m.Name, value, side, limit)
 }
 
 // Attempt is one run of a test's function.
@@ -111,9 +110,9 @@ type Attempt struct {
 	Checks   int // expectations and metrics
 }
 
-// Add notes a message.
+// Add notes a message, of one that is very long the beginning.
 func (a *Attempt) Add(k Kind, text string) {
-	a.Messages = append(a.Messages, Message{k, text})
+	a.Messages = append(a.Messages, Message{k, kept(text)})
 	a.Result = worse(a.Result, k.result())
 }
 

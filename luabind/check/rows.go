@@ -8,7 +8,6 @@ import (
 
 // row is a line of the table: a test, or the same one on several devices of which the same is to say.
 type row struct {
-	name    string
 	first   *Test
 	devices []int // in ascending order; nil: none
 	reason  string
@@ -16,11 +15,14 @@ type row struct {
 }
 
 // Rows are the tests as a table, with its heading. Results of a test on several devices are next to each other, and in one
-// line, with the longest time, where they do not differ.
-func (r *Report) Rows() [][]string {
+// line, with the longest time, where they do not differ. Brief tables leave out what passed.
+func (r *Report) Rows(brief bool) [][]string {
 	var order []string
 	rows := make(map[string][]*row)
 	for _, t := range r.Tests {
+		if brief && t.Result == Pass && t.Reason() == "" {
+			continue
+		}
 		name := t.Name
 		if t.Group != "" {
 			name = t.Group + ": " + name
@@ -35,15 +37,24 @@ func (r *Report) Rows() [][]string {
 			}
 			continue
 		}
-		rows[name] = append(rows[name], &row{name: name, first: t, devices: t.devices(), reason: t.Reason(), longest: t})
+		rows[name] = append(rows[name], &row{first: t, devices: t.devices(), reason: t.Reason(), longest: t})
 	}
 	out := [][]string{{"Test", "Device", "Result", "Time", "What went wrong"}}
 	for _, name := range order {
 		for _, x := range rows[name] {
-			out = append(out, []string{x.name, deviceList(x.devices), x.first.Result.Label(), x.longest.took(), x.reason})
+			out = append(out, []string{x.shown(), deviceList(x.devices), x.first.Result.Label(), x.longest.took(), x.reason})
 		}
 	}
 	return out
+}
+
+// shown is the name as the table has it.
+func (x *row) shown() string {
+	name := short(x.first.Name, maxName)
+	if x.first.Group != "" {
+		name = short(x.first.Group, maxName) + ": " + name
+	}
+	return name
 }
 
 // fold finds the row that t can be added to: of the same result, for devices before its own.

@@ -49,7 +49,7 @@ func (t *Test) Reason() string {
 		for _, m := range list {
 			for _, k := range kinds {
 				if m.Kind == k {
-					parts = append(parts, strings.ReplaceAll(firstLine(m.Text), "\t", " "))
+					parts = append(parts, short(strings.ReplaceAll(firstLine(m.Text), "\t", " "), maxLine))
 				}
 			}
 		}
@@ -117,7 +117,7 @@ func (r *Report) Details() string {
 			continue
 		}
 		all := append(append([]Attempt(nil), t.Earlier...), t.Attempt)
-		if len(all) == 1 && len(t.Messages) == 1 && !strings.Contains(t.Messages[0].Text, "\n") {
+		if len(all) == 1 && len(t.Messages) == 1 && strings.ReplaceAll(t.Messages[0].Text, "\t", " ") == t.Reason() {
 			continue
 		}
 		fmt.Fprintf(&b, "%s, %s:\n", t.title(), t.Result.Label())

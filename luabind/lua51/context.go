@@ -17,6 +17,9 @@ type vmContext struct {
 	stopped func() // called on the machine's goroutine when it sees the end
 	meter   *meter // of the machine
 
+	// waits, of a task, ends what blocks the machine for it; nil: the machine's context does.
+	waits context.Context
+
 	// foreground, of the machine's context, ends what blocks the machine while a chunk runs; nil: none does.
 	foreground context.Context
 }
@@ -75,7 +78,10 @@ func (v *vmContext) blocking() context.Context {
 	if v.parent != nil {
 		root = v.parent
 	}
-	if root.foreground != nil {
+	switch {
+	case v.waits != nil:
+		return v.waits
+	case root.foreground != nil:
 		return root.foreground
 	}
 	return v.Context

@@ -42,6 +42,8 @@ type Output struct {
 	writing *writing // the write under way
 	err     error
 	before  *Output
+	divert  *Output // what scripts write goes there
+	passed  bool    // something was passed on
 	broken  func(error)
 
 	ask func(n int) error // before n bytes are written; nil: nobody is asked
@@ -106,8 +108,44 @@ func (o *Output) Flush(ctx context.Context) error {
 	return o.drain(ctx)
 }
 
+// Passed reports whether the destination has got anything.
+func (o *Output) Passed() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.passed || o.writing != nil
+}
+
+// Divert has what scripts write from now on, and what the buffer has kept so far, go to another Output.
+func (o *Output) Divert(ctx context.Context, to *Output) {
+	o.mu.Lock()
+	kept := string(o.buf)
+	o.buf, o.divert = o.buf[:0], to
+	o.mu.Unlock()
+	if kept != "" {
+		_ = to.WriteContext(ctx, kept) // as where a script writes to standard error
+	}
+}
+
+// Diverted is where what scripts write goes: o, or what Divert was given.
+func (o *Output) Diverted() *Output {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.divert != nil {
+		return o.divert
+	}
+	return o
+}
+
 // WriteContext is for what scripts write: it returns early when ctx ends.
 func (o *Output) WriteContext(ctx context.Context, s string) error {
+	if to := o.Diverted(); to != o {
+		return to.WriteContext(ctx, s)
+	}
+	return o.WriteOwn(ctx, s)
+}
+
+// WriteOwn is WriteContext for what the host writes for a script: it is not diverted.
+func (o *Output) WriteOwn(ctx context.Context, s string) error {
 	if o.ask != nil {
 		if err := o.ask(len(s)); err != nil {
 			return err
@@ -182,7 +220,7 @@ func (o *Output) drain(ctx context.Context) error {
 func (o *Output) send(w *writing) {
 	_, w.err = o.dst.Write(w.block)
 	o.mu.Lock()
-	o.writing, o.spare = nil, w.block[:0]
+	o.writing, o.spare, o.passed = nil, w.block[:0], true
 	var hook func(error)
 	if w.err != nil {
 		if o.err == nil {

@@ -5,9 +5,10 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
+	"time"
 
 	lua "github.com/yuin/gopher-lua"
 )
@@ -31,16 +32,59 @@ type Streams struct {
 	// nobody else does.
 	Lend func() (back func())
 
-	blocked atomic.Pointer[string] // see Blocked
+	mu      sync.Mutex
+	blocked []*blocking // oldest first; see Blocked
+}
+
+// blocking is a wait for a program.
+type blocking struct {
+	text  string
+	since time.Time
 }
 
 // Blocked is the program that a machine waits for, such as "os.execute waits for sleep 5", or "". It may be
 // called from any goroutine.
 func (s *Streams) Blocked() string {
-	if text := s.blocked.Load(); text != nil {
-		return *text
+	if b := s.oldest(); b != nil {
+		return b.text
 	}
 	return ""
+}
+
+// oldest is the wait that began first; nil: there is none.
+func (s *Streams) oldest() *blocking {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.blocked) == 0 {
+		return nil
+	}
+	return s.blocked[0]
+}
+
+// LimitPrograms has fn called, with the text of Blocked, once the machine has waited for one program for limit. It may be
+// called from any goroutine; fn is called on another one, until stop is called.
+func (s *Streams) LimitPrograms(limit time.Duration, fn func(text string)) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		timer := time.NewTimer(limit)
+		defer timer.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-timer.C:
+			}
+			next := limit
+			if b := s.oldest(); b != nil {
+				if next = limit - time.Since(b.since); next <= 0 {
+					fn(b.text)
+					return
+				}
+			}
+			timer.Reset(next)
+		}
+	}()
+	return cancel
 }
 
 // blocker returns what notes that a function waits for a program, until done is called.
@@ -50,8 +94,15 @@ func (s *Streams) blocker(function, command string) func() (done func()) {
 		text = string(short[:60]) + "..."
 	}
 	return func() func() {
-		s.blocked.Store(&text)
-		return func() { s.blocked.CompareAndSwap(&text, nil) }
+		b := &blocking{text, time.Now()}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.blocked = append(s.blocked, b)
+		return func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.blocked = slices.DeleteFunc(s.blocked, func(x *blocking) bool { return x == b })
+		}
 	}
 }
 

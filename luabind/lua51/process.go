@@ -42,8 +42,9 @@ func (s *Streams) command(text string) *exec.Cmd {
 	if in, ok := s.Stdin.(*os.File); ok {
 		cmd.Stdin = in
 	}
-	cmd.Stdout, cmd.Stderr = s.Stdout, s.Stderr
-	if out := s.Stdout.file(); out != nil {
+	stdout := s.Stdout.Diverted()
+	cmd.Stdout, cmd.Stderr = stdout, s.Stderr
+	if out := stdout.file(); out != nil {
 		cmd.Stdout = out
 	}
 	if out := s.Stderr.file(); out != nil {

@@ -1,6 +1,8 @@
 package lua51
 
 import (
+	"context"
+
 	lua "github.com/yuin/gopher-lua"
 )
 
@@ -38,6 +40,23 @@ func (k *Task) Cancel(reason error) {
 	if k.ctx != nil && k.ctx.reason == nil {
 		k.ctx.reason = reason
 		k.ctx.stop()
+	}
+}
+
+// BlockUntil lets what blocks the machine for k end with ctx, which ends with the machine's context. Before Run.
+func (k *Task) BlockUntil(ctx context.Context) {
+	if k.ctx != nil {
+		k.ctx.waits = ctx
+	}
+}
+
+// BlockAs is BlockUntil with what the task of L has. Before Run.
+func (k *Task) BlockAs(L *lua.LState) {
+	switch ctx := L.Context().(type) {
+	case *vmContext:
+		k.BlockUntil(ctx.waits)
+	case *boundedContext:
+		k.BlockUntil(ctx.waits)
 	}
 }
 

@@ -37,6 +37,9 @@ func Text(v float64, unit string) string {
 	return join(digits(v/use.of), use.sign+unit)
 }
 
+// Exact is v with all its digits and no prefix.
+func Exact(v float64, unit string) string { return join(strconv.FormatFloat(v, 'g', -1, 64), unit) }
+
 func digits(v float64) string {
 	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
 		return strconv.FormatFloat(v, 'f', 0, 64)

@@ -24,3 +24,15 @@ func TestText(t *testing.T) {
 		}
 	}
 }
+
+func TestExact(t *testing.T) {
+	for _, c := range []struct {
+		v    float64
+		unit string
+		want string
+	}{{39999999999, "B/s", "3.9999999999e+10 B/s"}, {2.5e-6, "s", "2.5e-06 s"}, {3, "", "3"}} {
+		if got := quantity.Exact(c.v, c.unit); got != c.want {
+			t.Errorf("Exact(%v, %q) = %q, want %q", c.v, c.unit, got, c.want)
+		}
+	}
+}

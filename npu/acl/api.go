@@ -20,7 +20,7 @@ type api struct {
 
 	createContext, destroyContext, setContext, getContext, setOption, getOption function
 
-	createStream, destroyStream, destroyStreamForce, setFailureMode, queryStream, syncStream, syncStreamTimeout, streamID, streamsFree function
+	createStream, destroyStream, destroyStreamForce, setFailureMode, queryStream, syncStream, syncStreamTimeout, streamID, streamsFree, abortStream function
 
 	createEvent, createEventEx, createEventFlag, destroyEvent, record, reset, wait, queryEvent function
 	syncEvent, syncEventTimeout, elapsed                                                       function
@@ -71,6 +71,7 @@ func (a *api) functions() []binding {
 		{&a.destroyStreamForce, "aclrtDestroyStreamForce"}, {&a.setFailureMode, "aclrtSetStreamFailureMode"},
 		{&a.queryStream, "aclrtStreamQuery"}, {&a.syncStream, "aclrtSynchronizeStream"},
 		{&a.syncStreamTimeout, "aclrtSynchronizeStreamWithTimeout"}, {&a.streamID, "aclrtStreamGetId"}, {&a.streamsFree, "aclrtGetStreamAvailableNum"},
+		{&a.abortStream, "aclrtStreamAbort"},
 
 		{&a.createEvent, "aclrtCreateEvent"}, {&a.createEventEx, "aclrtCreateEventExWithFlag"}, {&a.createEventFlag, "aclrtCreateEventWithFlag"},
 		{&a.destroyEvent, "aclrtDestroyEvent"}, {&a.record, "aclrtRecordEvent"}, {&a.reset, "aclrtResetEvent"}, {&a.wait, "aclrtStreamWaitEvent"},

@@ -52,6 +52,7 @@ var (
 	_ driver.Peers     = (*Driver)(nil)
 	_ driver.Watcher   = (*Driver)(nil)
 	_ driver.Stopper   = (*Driver)(nil)
+	_ driver.Aborter   = (*Driver)(nil)
 	_ driver.Inspector = (*Driver)(nil)
 	_ driver.Namer     = (*Driver)(nil)
 	_ driver.Sensors   = (*Driver)(nil)

@@ -18,6 +18,7 @@ func (d *Driver) AbortStream(h driver.Stream) error {
 	}
 	d.host(costStream)
 	d.breakOff(s)
+	s.fault = nil
 	return nil
 }
 

@@ -3,3 +3,5 @@
 package sim
 
 const mapNoReserve = 0
+
+func preferHugePages([]byte) {}

@@ -1,8 +1,6 @@
 package serve
 
 import (
-	"strconv"
-
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -85,41 +83,4 @@ func truth(b bool) float64 {
 		return 1
 	}
 	return 0
-}
-
-// series is what tells one value of checks from the others.
-type series struct{ test, group, device, what, unit string }
-
-// of is the series of a test; what is a result, or the name of a metric.
-func (t *checkedTest) of(what, unit string) series {
-	s := series{test: t.Name, what: what, unit: unit}
-	if t.Group != nil {
-		s.group = *t.Group
-	}
-	if t.Device != nil {
-		s.device = strconv.Itoa(*t.Device)
-	}
-	return s
-}
-
-// results counts tests of one name, group and device by result.
-func (c *checked) results() map[series]int {
-	counts := make(map[series]int)
-	for _, t := range c.Tests {
-		counts[t.of(t.Result, "")]++
-	}
-	return counts
-}
-
-// metrics are the numbers that tests measured; of several in one series, the last one.
-func (c *checked) metrics() map[series]float64 {
-	values := make(map[series]float64)
-	for _, t := range c.Tests {
-		for _, m := range t.Metrics {
-			if m.Value != nil {
-				values[t.of(m.Name, m.Unit)] = *m.Value
-			}
-		}
-	}
-	return values
 }

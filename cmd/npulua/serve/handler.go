@@ -3,6 +3,7 @@ package serve
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -22,6 +23,7 @@ var routes = []struct {
 	{"GET /healthz", (*Server).serveHealth},
 	{"GET /status.json", (*Server).serveStatus},
 	{"GET /timeline.svg", (*Server).serveTimeline},
+	{"GET /icon.svg", (*Server).serveIcon},
 }
 
 // Handler answers requests.
@@ -91,4 +93,18 @@ func (s *Server) serveTimeline(w http.ResponseWriter, req *http.Request) {
 	}
 	w.Header().Set("Content-Type", "image/svg+xml")
 	_, _ = w.Write(picture)
+}
+
+// iconColors are those of the icon in the browser's tab, by the outcome of the last run.
+var iconColors = map[Outcome]string{Passed: "#1a7f4b", Failed: "#c4262e", Broken: "#a8500b", TimedOut: "#7a3ab0", Stopped: "#6b7785"}
+
+func (s *Server) serveIcon(w http.ResponseWriter, _ *http.Request) {
+	color := "#6b7785"
+	s.mu.Lock()
+	if last := s.last(); last != nil {
+		color = iconColors[last.Outcome]
+	}
+	s.mu.Unlock()
+	w.Header().Set("Content-Type", "image/svg+xml")
+	_, _ = fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect x="1" y="1" width="14" height="14" rx="3" fill="%s"/></svg>`+"\n", color)
 }

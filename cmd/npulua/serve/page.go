@@ -5,7 +5,9 @@ import (
 	_ "embed"
 	"fmt"
 	"html/template"
+	"math"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,7 +18,7 @@ import (
 var pageText string
 
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
-	"ago": ago, "seconds": seconds, "interval": func(f float64) string { return time.Duration(f * float64(time.Second)).String() }, "clock": func(t time.Time) string { return t.Format("2006-01-02 15:04:05 MST") },
+	"ago": ago, "seconds": seconds, "interval": func(f float64) string { return interval(time.Duration(f * float64(time.Second))) }, "clock": func(t time.Time) string { return t.Format("2006-01-02 15:04:05 MST") },
 	"word": func(o Outcome) string { return strings.ReplaceAll(string(o), "_", " ") },
 }).Parse(pageText))
 
@@ -32,7 +34,8 @@ type view struct {
 	Refresh   int
 	Simulated bool
 	Session   *Session
-	Tests     []checkedTest
+	Tests     []checkedTest // the worst first
+	NotRun    int           // tests that are not among them, since nobody asked for them
 	Verdict   string
 	Values    []value
 	MoreValue int
@@ -40,13 +43,13 @@ type view struct {
 	Past      []Past // newest first
 }
 
-// value is one metric of the script.
+// value is one metric of the script or of its checks.
 type value struct{ Name, Labels, Value, Help string }
 
 func (s *Server) servePage(w http.ResponseWriter, _ *http.Request) {
 	v := view{Status: s.status(), Refresh: refresh}
 	families, _ := s.scriptMetrics()
-	v.Values, v.MoreValue = values(families)
+	v.Values = values(families)
 	for i := len(v.History) - 1; i >= 0; i-- {
 		v.Past = append(v.Past, v.History[i])
 	}
@@ -54,8 +57,15 @@ func (s *Server) servePage(w http.ResponseWriter, _ *http.Request) {
 		v.Session, v.Timeline = v.Last.Session, v.Last.timeline != nil
 		v.Simulated = v.Last.simulatedRun()
 		if c := v.Last.checks; c != nil {
-			v.Tests, v.Verdict = c.Tests, c.Verdict
+			v.Tests, v.Verdict = c.worstFirst(), c.Verdict
+			v.NotRun = len(c.Tests) - len(v.Tests)
+			if v.Stale == "" {
+				v.Values = append(v.Values, c.values()...)
+			}
 		}
+	}
+	if more := len(v.Values) - maxValues; more > 0 {
+		v.Values, v.MoreValue = v.Values[:maxValues], more
 	}
 	var b bytes.Buffer
 	if err := page.Execute(&b, v); err != nil {
@@ -66,8 +76,8 @@ func (s *Server) servePage(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write(b.Bytes())
 }
 
-// values are metrics as rows; of a histogram or summary, count and sum. more is how many were left out.
-func values(families []*dto.MetricFamily) (rows []value, more int) {
+// values are metrics as rows; of a histogram or summary, count and mean.
+func values(families []*dto.MetricFamily) (rows []value) {
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
 			var labels []string
@@ -77,40 +87,88 @@ func values(families []*dto.MetricFamily) (rows []value, more int) {
 			text := ""
 			switch {
 			case m.Gauge != nil:
-				text = number(m.GetGauge().GetValue())
+				text = amount(f.GetName(), m.GetGauge().GetValue())
 			case m.Counter != nil:
-				text = number(m.GetCounter().GetValue())
+				text = amount(f.GetName(), m.GetCounter().GetValue())
 			case m.Untyped != nil:
-				text = number(m.GetUntyped().GetValue())
+				text = amount(f.GetName(), m.GetUntyped().GetValue())
 			case m.Histogram != nil:
-				text = fmt.Sprintf("%d, mean %s", m.GetHistogram().GetSampleCount(), mean(m.GetHistogram().GetSampleSum(), m.GetHistogram().GetSampleCount()))
+				text = fmt.Sprintf("%d, mean %s", m.GetHistogram().GetSampleCount(), mean(f.GetName(), m.GetHistogram().GetSampleSum(), m.GetHistogram().GetSampleCount()))
 			case m.Summary != nil:
-				text = fmt.Sprintf("%d, mean %s", m.GetSummary().GetSampleCount(), mean(m.GetSummary().GetSampleSum(), m.GetSummary().GetSampleCount()))
-			}
-			if len(rows) == maxValues {
-				more++
-				continue
+				text = fmt.Sprintf("%d, mean %s", m.GetSummary().GetSampleCount(), mean(f.GetName(), m.GetSummary().GetSampleSum(), m.GetSummary().GetSampleCount()))
 			}
 			rows = append(rows, value{f.GetName(), strings.Join(labels, " "), text, f.GetHelp()})
 		}
 	}
-	return rows, more
+	return rows
 }
 
-func mean(sum float64, count uint64) string {
+func mean(name string, sum float64, count uint64) string {
 	if count == 0 {
 		return "-"
 	}
-	return number(sum / float64(count))
+	return amount(name, sum/float64(count))
 }
 
-func number(f float64) string { return fmt.Sprintf("%.6g", f) }
-
-func seconds(f float64) string {
-	if f < 10 {
-		return fmt.Sprintf("%.2f s", f)
+func number(f float64) string {
+	if f == math.Trunc(f) && math.Abs(f) < 1e15 {
+		return strconv.FormatFloat(f, 'f', 0, 64)
 	}
-	return time.Duration(f * float64(time.Second)).Round(time.Second).String()
+	return fmt.Sprintf("%.6g", f)
+}
+
+// amount is a number with the unit that the name of its metric tells.
+func amount(name string, f float64) string {
+	switch {
+	case strings.HasSuffix(name, "_bytes"):
+		return withUnit(f, "B")
+	case strings.HasSuffix(name, "_seconds"):
+		return withUnit(f, "s")
+	}
+	return number(f)
+}
+
+// withUnit is a number with a unit, bytes and seconds in multiples that people can read.
+func withUnit(f float64, unit string) string {
+	switch {
+	case unit == "B" && math.Abs(f) >= 1024:
+		power := -1
+		for math.Abs(f) >= 1024 && power < len(byteUnits)-1 {
+			f /= 1024
+			power++
+		}
+		return fmt.Sprintf("%.4g %ciB", f, byteUnits[power])
+	case unit == "s" && f >= 0 && f < 1e6:
+		return seconds(f)
+	}
+	return strings.TrimSpace(number(f) + " " + unit)
+}
+
+const byteUnits = "KMGTPE"
+
+// seconds is a time that was measured.
+func seconds(f float64) string {
+	switch {
+	case f >= 10:
+		return interval(time.Duration(f * float64(time.Second)).Round(time.Second))
+	case f >= 1 || f == 0:
+		return fmt.Sprintf("%.3g s", f)
+	case f >= 1e-3:
+		return fmt.Sprintf("%.3g ms", f*1e3)
+	}
+	return fmt.Sprintf("%.3g µs", f*1e6)
+}
+
+// interval is d without parts that are zero: 1h, not 1h0m0s.
+func interval(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
 }
 
 // ago is how long t lies before now.
@@ -119,5 +177,5 @@ func ago(now, t time.Time) string {
 	if d < time.Second {
 		return "just now"
 	}
-	return d.String() + " ago"
+	return interval(d) + " ago"
 }

@@ -40,30 +40,6 @@ type Report struct {
 	checks   *checked // what Check says; nil: nothing
 }
 
-// checked is the report of module check, as far as it is shown here.
-type checked struct {
-	Tests   []checkedTest `json:"tests"`
-	Verdict string        `json:"verdict"`
-}
-
-// checkedTest is one test of it.
-type checkedTest struct {
-	Name    string          `json:"name"`
-	Group   *string         `json:"group"`  // nil: of none
-	Device  *int            `json:"device"` // nil: of none
-	Result  string          `json:"result"`
-	Reason  string          `json:"reason"`
-	Seconds float64         `json:"seconds"`
-	Metrics []checkedMetric `json:"metrics"`
-}
-
-// checkedMetric is a number that a test measured.
-type checkedMetric struct {
-	Name  string   `json:"name"`
-	Value *float64 `json:"value"` // nil: there was none
-	Unit  string   `json:"unit"`
-}
-
 // readReport reads the files of dir. What cannot be read is an error; the rest is there all the same.
 func readReport(dir string) (Report, error) {
 	var r Report

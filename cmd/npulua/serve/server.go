@@ -200,9 +200,16 @@ func (s *Server) make(ctx context.Context, r *run) {
 		res.Outcome, res.Problem = Stopped, "the server was ended"
 	}
 	res.Session, res.Check, res.checks, res.timeline = report.Session, report.Check, report.checks, report.Timeline
+	if res.Problem == "" && res.Outcome != Passed && res.checks != nil {
+		res.Problem = res.checks.blame()
+	}
 	res.Seconds = s.cfg.Now().Sub(r.start).Seconds()
 	if res.Outcome != Passed {
-		s.cfg.Log("run %d: %s, exit status %d %s", res.Number, res.Outcome, res.Status, res.Problem)
+		problem := res.Problem
+		if problem != "" {
+			problem = ": " + problem
+		}
+		s.cfg.Log("run %d: %s, exit status %d%s", res.Number, res.Outcome, res.Status, problem)
 	}
 
 	s.mu.Lock()

@@ -234,8 +234,12 @@ type Stopper interface{ Stop() }
 
 // Aborter is implemented by a driver that can break off what one stream does.
 type Aborter interface {
-	// AbortStream drops what is queued on s, and ends what runs: its results are undefined. The stream goes on with
-	// what is queued later. The context of s is current. CodeNotSupported where the library cannot.
+	// AbortStream drops what is queued on s, and ends what runs: its results are undefined. A host function that runs is
+	// waited for. The stream goes on with what is queued later, and waits report no fault of what was queued before; a
+	// context that stopped on a failure stays so. What waits on other streams for an event that was dropped may wait
+	// for ever. Zero is the default stream of the current context. CodeInvalidHandle for a stream that is not live,
+	// CodeStreamContext for one of another context, CodeStreamCaptured for one that captures, CodeNotSupported where
+	// the library or the device cannot. Needs a context.
 	AbortStream(s Stream) error
 }
 

@@ -24,7 +24,7 @@ var Symbols = []Symbol{
 
 	{"aclrtCreateStreamWithConfig", ""}, {"aclrtDestroyStream", ""}, {"aclrtDestroyStreamForce", ""},
 	{"aclrtSetStreamFailureMode", ""}, {"aclrtStreamQuery", ""}, {"aclrtSynchronizeStream", ""},
-	{"aclrtSynchronizeStreamWithTimeout", ""}, {"aclrtStreamGetId", "8.5"}, {"aclrtGetStreamAvailableNum", "8.5"},
+	{"aclrtSynchronizeStreamWithTimeout", ""}, {"aclrtStreamGetId", "8.5"}, {"aclrtGetStreamAvailableNum", "8.5"}, {"aclrtStreamAbort", "8.5"},
 
 	{"aclrtCreateEvent", ""}, {"aclrtCreateEventExWithFlag", "8.0"}, {"aclrtCreateEventWithFlag", ""}, {"aclrtDestroyEvent", ""},
 	{"aclrtRecordEvent", ""}, {"aclrtResetEvent", ""}, {"aclrtStreamWaitEvent", ""}, {"aclrtQueryEventStatus", ""},

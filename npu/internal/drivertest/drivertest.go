@@ -60,6 +60,7 @@ const (
 	inspector
 	modeler
 	sensors
+	aborter
 )
 
 // testCase is one row of the table.
@@ -73,7 +74,7 @@ type testCase struct {
 func cases() []testCase {
 	return slices.Concat(initCases(), deviceCases(), contextCases(), streamCases(), memoryCases(),
 		eventCases(), launchCases(), callbackCases(), peerCases(), optionCases(), failureCases(),
-		clockCases(), graphCases(), exceptionCases(), inspectCases(), modelCases(), sensorCases())
+		clockCases(), graphCases(), exceptionCases(), inspectCases(), modelCases(), sensorCases(), abortCases())
 }
 
 // Run runs every case against a driver of its own.

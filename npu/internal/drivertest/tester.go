@@ -32,6 +32,7 @@ type tester struct {
 	inspect driver.Inspector
 	models  driver.Modeler
 	sensors driver.Sensors
+	aborter driver.Aborter
 
 	harness Harness
 	kernels map[kernelKey]driver.Kernel
@@ -68,6 +69,7 @@ func open(t *testing.T, h Harness, needs need) *tester {
 	tt.inspect, _ = d.(driver.Inspector)
 	tt.models, _ = d.(driver.Modeler)
 	tt.sensors, _ = d.(driver.Sensors)
+	tt.aborter, _ = d.(driver.Aborter)
 	for _, n := range []struct {
 		bit  need
 		has  bool
@@ -83,6 +85,7 @@ func open(t *testing.T, h Harness, needs need) *tester {
 		{watcher, tt.watcher != nil, "driver.Watcher"},
 		{inspector, tt.inspect != nil && !h.Together, "driver.Inspector for each command"},
 		{sensors, tt.sensors != nil, "driver.Sensors"},
+		{aborter, tt.aborter != nil, "driver.Aborter"},
 		{modeler, tt.models != nil && h.Model != nil, "driver.Modeler"},
 	} {
 		if needs&n.bit != 0 && !n.has {

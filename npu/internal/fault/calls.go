@@ -46,8 +46,14 @@ func (in *Injector) Enqueue(c *driver.Command) error {
 
 // check judges a call, which takes its delay; an error ends the call.
 func (in *Injector) check(u use) error {
+	_, err := in.checkLeak(u)
+	return err
+}
+
+// checkLeak is check for giving memory back; leak is whether it must stay in use although the call succeeds.
+func (in *Injector) checkLeak(u use) (leak bool, err error) {
 	if in.quiet() {
-		return nil
+		return false, nil
 	}
 	v := in.judge(&u)
 	in.commit(&u)
@@ -55,9 +61,9 @@ func (in *Injector) check(u use) error {
 		in.Pass(v.delay)
 	}
 	if v.err != nil {
-		return v.err
+		return false, v.err
 	}
-	return nil
+	return v.leak, nil
 }
 
 // checkLost fails where device is lost, for calls that are no operation of rules.
@@ -187,7 +193,7 @@ func (in *Injector) MallocHost(size int64) (driver.Ptr, error) {
 func (in *Injector) Free(p driver.Ptr) error {
 	if !in.quiet() {
 		device, _ := in.Route(p, 0)
-		if err := in.check(use{op: OpFree, call: "aclrtFree", device: device, keeps: true}); err != nil {
+		if leak, err := in.checkLeak(use{op: OpFree, call: "aclrtFree", device: device, keeps: true}); leak || err != nil {
 			return err
 		}
 	}
@@ -196,7 +202,7 @@ func (in *Injector) Free(p driver.Ptr) error {
 
 // FreeHost implements driver.Driver.
 func (in *Injector) FreeHost(p driver.Ptr) error {
-	if err := in.check(use{op: OpFree, call: "aclrtFreeHost", device: -1, keeps: true}); err != nil {
+	if leak, err := in.checkLeak(use{op: OpFree, call: "aclrtFreeHost", device: -1, keeps: true}); leak || err != nil {
 		return err
 	}
 	return in.Simulated.FreeHost(p)

@@ -63,7 +63,7 @@ var fields = []field{
 		return strconv.Itoa(r.Device)
 	}},
 	{"nth", nil, kindNone, kindNone, "the first matching operation that goes wrong, from 1; 1", whole("nth", 1, func(r *Rule) *int64 { return &r.Nth }), unless(func(r *Rule) int64 { return r.Nth }, 1)},
-	{"count", nil, Lost, kindNone, "how many go wrong in a row; `always` (or 0) for ever. 1; for `delay`, `slow` and `oom` always", setCount, func(r *Rule) string {
+	{"count", nil, Lost, kindNone, "how many go wrong in a row; `always` (or 0) for ever. 1; for `delay`, `slow`, `oom` and `leak` always", setCount, func(r *Rule) string {
 		switch r.Count {
 		case r.Kind.row().count:
 			return ""

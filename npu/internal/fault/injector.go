@@ -107,6 +107,7 @@ type verdict struct {
 	delay  time.Duration // of a call
 	mishap driver.Mishap // of a command, or a blocking copy
 	wrong  bool          // mishap is something
+	leak   bool          // of giving memory back: it stays in use
 }
 
 // judge finds what goes wrong with u. It changes nothing before commit, but for a device that is lost.
@@ -211,6 +212,8 @@ func (in *Injector) apply(v *verdict, u *use, f *Fault) {
 		m.Wrong, v.wrong = max(m.Wrong, r.Bytes), true
 	case Lost:
 		in.lose(u, f)
+	case Leak:
+		v.leak = true
 	}
 }
 

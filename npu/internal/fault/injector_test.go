@@ -200,3 +200,118 @@ func TestQuietAllocates(t *testing.T) {
 		t.Errorf("a command allocates %v times", n)
 	}
 }
+
+// What hangs by a rule is broken off with its stream, also in a replay and in work of other streams that waits for it.
+func TestAbortHungStream(t *testing.T) {
+	for _, tt := range []struct {
+		name, rule string
+		queue      func(in *fault.Injector, s, other driver.Stream, x driver.Ptr) error
+	}{
+		{"a command", "hang,op=fill", func(in *fault.Injector, s, _ driver.Stream, x driver.Ptr) error {
+			return in.Enqueue(fillOf(s, x))
+		}},
+		{"one between others", "hang,op=fill,nth=2", func(in *fault.Injector, s, _ driver.Stream, x driver.Ptr) error {
+			return errors.Join(in.Enqueue(fillOf(s, x)), in.Enqueue(fillOf(s, x)), in.Enqueue(fillOf(s, x)))
+		}},
+		{"a replay", "hang,op=fill,nth=2", func(in *fault.Injector, s, _ driver.Stream, x driver.Ptr) error {
+			err := in.BeginCapture(s)
+			err = errors.Join(err, in.Enqueue(fillOf(s, x)), in.Enqueue(fillOf(s, x)))
+			g, end := in.EndCapture(s)
+			replay := driver.Command{Op: driver.OpReplay, Stream: s, Graph: g}
+			return errors.Join(err, end, in.Enqueue(&replay), in.Enqueue(&replay))
+		}},
+		{"what another stream waits for", "hang,op=fill", func(in *fault.Injector, s, other driver.Stream, x driver.Ptr) error {
+			e, err := in.CreateEvent(driver.EventSync)
+			return errors.Join(err, in.Enqueue(fillOf(s, x)), in.Enqueue(&driver.Command{Op: driver.OpRecord, Stream: s, Event: e}),
+				in.Enqueue(&driver.Command{Op: driver.OpWait, Stream: other, Event: e}), in.Enqueue(&driver.Command{Op: driver.OpRecord, Stream: other, Event: e}))
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in := open(t, 1)
+			defer in.Close()
+			err := in.SetDevice(0)
+			s, e1 := in.CreateStream(driver.StreamConfig{})
+			other, e2 := in.CreateStream(driver.StreamConfig{})
+			x, e3 := in.Malloc(8, driver.MemHugeFirst)
+			h, e4 := in.MallocHost(8)
+			if err := errors.Join(err, e1, e2, e3, e4); err != nil {
+				t.Fatal(err)
+			}
+			f := in.Add(parse(t, tt.rule))
+			if err := tt.queue(in, s, other, x); err != nil {
+				t.Fatal(err)
+			}
+			for in.Advance(-1) {
+			}
+			if f.Hits != 1 || !in.Hangs() {
+				t.Fatalf("%d commands were made to hang, Hangs() = %v", f.Hits, in.Hangs())
+			}
+			if err := in.AbortStream(s); err != nil || in.Hangs() {
+				t.Errorf("AbortStream = %v, Hangs() = %v, want nothing that hangs", err, in.Hangs())
+			}
+			in.Remove(f)
+			if err := errors.Join(in.Memset(x, 8, 3, 8), in.Enqueue(&driver.Command{Op: driver.OpCopy, Stream: s, Dst: h, Src: x, Size: 8})); err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(in.SynchronizeStream(s, time.Second), in.SynchronizeStream(other, time.Second)); err != nil {
+				t.Errorf("SynchronizeStream after AbortStream: %v", err)
+			}
+			if got := bytesAt(h, 8); got[0] != 3 || got[7] != 3 {
+				t.Errorf("what was queued after AbortStream brought %v", got)
+			}
+		})
+	}
+}
+
+func fillOf(s driver.Stream, x driver.Ptr) *driver.Command {
+	return &driver.Command{Op: driver.OpFill, Stream: s, Dst: x, Size: 8, Width: 1}
+}
+
+// A leak leaves memory in use, of the devices that the rule is for, until they are reset.
+func TestLeak(t *testing.T) {
+	const size = 1 << 20
+	for _, tt := range []struct {
+		rule string
+		lost [2]int64 // allocations of each device that are still in use after three of each were given back
+		hits int64
+	}{
+		{"leak,device=1", [2]int64{0, 3}, 3},
+		{"leak,nth=2,count=1", [2]int64{1, 0}, 1},
+		{"leak", [2]int64{3, 3}, 6},
+		{"op=free,code=507899,device=0,count=always", [2]int64{3, 0}, 3},
+	} {
+		in := open(t, 2)
+		f := in.Add(parse(t, tt.rule))
+		used := func() int64 {
+			free, total, err := in.MemInfo()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return total - free
+		}
+		for device, want := range tt.lost {
+			if err := in.SetDevice(device); err != nil {
+				t.Fatal(err)
+			}
+			before := used()
+			for range 3 {
+				p, err := in.Malloc(size, driver.MemHugeFirst)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := in.Free(p); err != nil && !strings.HasPrefix(tt.rule, "op=free") {
+					t.Errorf("%s: Free = %v, want no error", tt.rule, err)
+				}
+			}
+			if got := used() - before; got < want*size || got >= (want+1)*size {
+				t.Errorf("%s: %d B of device %d are in use afterwards, want %d of %d B", tt.rule, got, device, want, size)
+			}
+		}
+		if f.Hits != tt.hits {
+			t.Errorf("%s: %d hits, want %d", tt.rule, f.Hits, tt.hits)
+		}
+		if err := in.Close(); err != nil {
+			t.Errorf("%s: Close = %v", tt.rule, err)
+		}
+	}
+}

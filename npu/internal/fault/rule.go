@@ -47,6 +47,7 @@ const (
 	Wrong            // some bytes of the result are not what they should be
 	OutOfMemory      // an allocation fails
 	ECC              // a memory error is found
+	Leak             // memory is not given back, and nothing tells
 )
 
 // kindRow describes a kind.
@@ -73,6 +74,7 @@ var kindRows = []kindRow{
 	{Wrong, "wrong", dataOps, OpCopy, 1, "`bytes` of what it writes are inverted, and nothing tells"},
 	{OutOfMemory, "oom", []Op{OpAlloc, OpHostAlloc}, OpAlloc, 0, "allocations of `size` bytes or more, or those that would bring the device above `in_use`, fail with 207001"},
 	{ECC, "ecc", append(slices.Clone(dataOps), OpReplay), OpAny, 1, "a memory error is found: 507054, and counted; with `errors` = single it is corrected and only counted"},
+	{Leak, "leak", []Op{OpFree}, OpFree, 0, "giving memory back succeeds, and the memory stays in use until the device is reset"},
 }
 
 func (k Kind) row() *kindRow {

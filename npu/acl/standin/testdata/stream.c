@@ -422,6 +422,8 @@ API aclError aclrtStreamAbort(void *h) {
 	GUARD();
 	struct stream *s;
 	int code = stream_own(h, &s);
+	if (!code)
+		code = captured(s);
 	if (code)
 		return code;
 	s->o.refs++;

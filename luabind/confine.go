@@ -101,7 +101,7 @@ func (in *Interp) takeMachine() error {
 	return hostMemory{in.policy.ledger}.Take(machineBytes)
 }
 
-// giveMachine is called when a worker has ended.
+// giveMachine is called when the worker's machine is there.
 func (in *Interp) giveMachine() {
 	if in.policy != nil {
 		hostMemory{in.policy.ledger}.Give(machineBytes)

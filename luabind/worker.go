@@ -162,8 +162,8 @@ var errEnd = errors.New("the worker was cancelled")
 // run is the goroutine of w.
 func (w *worker) run(ctx context.Context, thread *npu.Thread, build func(*unpacker) lua.LValue, args []any) {
 	defer close(w.gone)
-	defer w.parent.giveMachine()
 	m := w.parent.newWorkerMachine(ctx, w, thread)
+	w.parent.giveMachine() // it is on the heap now
 	var results []lua.LValue
 	var err error
 	if w.group != nil { // what it makes goes with it

@@ -13,7 +13,9 @@ Level 3 tests memory: most of what is free, with several patterns (--memory says
 
 Exit status: 0 all passed, 3 something failed, 4 something could not run or nothing was checked, 2 wrong options.
 
-With --scenario the checks are rehearsed on the simulator instead: they run in a process of their own for each scenario of faults, which must find what goes wrong there.]],
+With --scenario the checks are rehearsed on the simulator instead: they run in a process of their own for each scenario of faults, which must find what goes wrong there.
+
+With --json the report is as docs/health.schema.json says; with --scenario its member "data" has what each script noticed.]],
   options = {
     {"device", "LIST", "devices to check, such as 0,2-3", type = "devices", default = "all"},
     {"timeout", "TIME", "time that each test may take", type = "seconds", default = 60, min = 0.01},

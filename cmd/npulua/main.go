@@ -88,7 +88,10 @@ func isTerminal(stream any) bool {
 }
 
 // source is a script that comes with the binary.
-type source struct{ name, code string }
+type source struct {
+	name, code string
+	operates   bool // it checks or measures devices: it gives exitNotChecked where it could not
+}
 
 // execute runs -e and -l, then the script. embedded, where set, takes the place of a file.
 func (p *program) execute(o *options, embedded *source) int {
@@ -137,7 +140,11 @@ func (p *program) execute(o *options, embedded *source) int {
 		return m, err
 	}
 	if _, err := open(); err != nil {
-		return p.cannotOpen(err)
+		status := p.cannotOpen(err)
+		if status == exitError && embedded != nil && embedded.operates {
+			return exitNotChecked
+		}
+		return status
 	}
 	if err := p.beginReport(o, in.Session().Info()); err != nil {
 		_ = in.Close(true)

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -134,21 +135,44 @@ func (r *Report) Sentence() string {
 	return text
 }
 
-// maxBlamed bounds how many tests the verdict names.
+// maxBlamed bounds how many tests the verdict names, and of how many devices.
 const maxBlamed = 3
 
-// blame names the tests with a result.
+// blame names the tests with a result: those of one device together.
 func (r *Report) blame(of Result) string {
-	var names []string
+	type part struct {
+		device int
+		names  []string
+	}
+	var parts []*part
 	for _, t := range r.Tests {
-		if t.Result == of {
-			names = append(names, t.title())
+		if t.Result != of {
+			continue
 		}
+		i := slices.IndexFunc(parts, func(p *part) bool { return p.device == t.Device && t.Device != NoDevice })
+		if i < 0 {
+			i = len(parts)
+			parts = append(parts, &part{device: t.Device})
+		}
+		parts[i].names = append(parts[i].names, t.Name)
 	}
-	if more := len(names) - maxBlamed; more > 0 {
-		names = append(names[:maxBlamed], fmt.Sprintf("and %d more", more))
+	var out []string
+	for _, p := range parts {
+		text := strings.Join(atMost(p.names), ", ")
+		if p.device != NoDevice {
+			text += fmt.Sprintf(" (device %d)", p.device)
+		}
+		out = append(out, text)
 	}
-	return strings.Join(names, ", ")
+	return strings.Join(atMost(out), "; ")
+}
+
+// atMost is the first ones of a list, and how many more there are.
+func atMost(list []string) []string {
+	if more := len(list) - maxBlamed; more > 0 {
+		return append(slices.Clone(list[:maxBlamed]), fmt.Sprintf("and %d more", more))
+	}
+	return list
 }
 
 // title is the name of a test with its device, as lines for people have it.

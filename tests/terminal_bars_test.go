@@ -38,9 +38,9 @@ func (g gate) open() {
 	}
 }
 
-// wait is what scripts call.
+// wait is what scripts call. It may find the end of what opened the gate before.
 func (g gate) wait() string {
-	return "local function wait() local f = io.open('" + g.path + "') f:read() f:close() end "
+	return "local function wait() repeat local f = io.open('" + g.path + "') local line = f:read() f:close() until line end "
 }
 
 // What a script prints stands above its bars, and a bar that has ended stays where it was.

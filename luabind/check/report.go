@@ -154,7 +154,7 @@ func (r *Report) blame(of Result) string {
 			i = len(parts)
 			parts = append(parts, &part{device: t.Device})
 		}
-		parts[i].names = append(parts[i].names, t.Name)
+		parts[i].names = append(parts[i].names, short(t.Name, maxName))
 	}
 	var out []string
 	for _, p := range parts {

@@ -1,6 +1,6 @@
 -- burnin: keep all devices busy and verify everything that they compute and copy.
 local args, check, measure, tabulate, json = require "args", require "check", require "measure", require "tabulate", require "json"
-local npu = require "npu"
+local fleet, npu = require "fleet", require "npu"
 local progress = require "progress"
 
 local opt = args.parse{
@@ -287,13 +287,7 @@ local function burn(t, id)
   verdict(t, r)
 end
 
-local working = {}
-for _, id in ipairs(opt.device) do
-  if check.test("answers", {device = id, open = false, timeout = opt.timeout}, function(t)
-    local ok, dev = t:try(npu.device, id)
-    if ok then t:try(function() t:metric("memory that is free", dev:memory().free, "B", {min = 1}) end) end
-  end) == "pass" then working[#working + 1] = id end
-end
+local working = fleet.answering(opt.device, patience)
 
 if #working > 0 then bar = progress.new{seconds = opt.duration, title = "burnin"} end
 start = npu.time()

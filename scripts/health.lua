@@ -1,6 +1,6 @@
 -- health: check that the devices of this server do their work.
 local args, check, measure = require "args", require "check", require "measure"
-local npu = require "npu"
+local fleet, npu = require "fleet", require "npu"
 
 local opt = args.parse{
   name = "health", summary = "check that the devices of this server do their work",
@@ -47,11 +47,11 @@ local floors = {
 
 local KB, MB, GB = 1024, 1024 * 1024, 1024 * 1024 * 1024
 
--- What the tests of all devices measured: figures[name][device].
+-- What the tests of all devices measured: lists by name, for fleet.alike.
 local figures = {}
-local function figure(name, device, value)
+local function figure(name, who, id, value)
   figures[name] = figures[name] or {}
-  figures[name][device] = value
+  table.insert(figures[name], {who = who, kind = fleet.names[id], value = value})
 end
 
 local function expect_pattern(t, host, seed, what)
@@ -178,7 +178,7 @@ local function launch_latency(t, id)
     if i > 2 then samples[#samples + 1] = npu.time() - start end
   end
   local median = measure.stats(samples).median
-  figure("launches", id, median)
+  figure("launches", "device " .. id, id, median)
   t:metric("launch, median", median, "s", {max = 1e-3})
 end
 
@@ -208,7 +208,7 @@ local function speed(t, id)
   } do
     local name, dst, src, least = unpack(way)
     local r = rate(s, begin, done, dst, src)
-    figure(name, id, r)
+    figure(name, "device " .. id, id, r)
     t:metric(name, r, "B/s", {min = least and least * 1e9})
   end
   expect_pattern(t, result, id, "what came back")
@@ -255,7 +255,7 @@ local function memory(t, id)
   end
 end
 
-local working, failed = {}, {} -- devices that answer, a list; by id, those that a test found wanting
+local working, failed = nil, {} -- devices that answer, a list; by id, those that a test found wanting
 
 -- Copies from one device to every other one that has passed so far, so that nobody is blamed for another: verified on
 -- the way back.
@@ -279,7 +279,7 @@ local function peers(t, from, working)
       measure.pattern(source, 1000 * from + to)
       s:copy(x, source)
       local r = rate(s, begin, done, target, x)
-      figure("between devices", ("%d to %d"):format(from, to), r)
+      figure("between devices", way, from, r)
       t:metric(way, r, "B/s", {min = floor.peer and floor.peer * 1e9})
       back:copy(result, target)
       back:synchronize(patience)
@@ -322,58 +322,25 @@ local tests = {
   {"sensors after work", 3, sensors},
 }
 
--- The first test of a device opens it. Where that fails the others have nothing to say.
-local function answers(id)
-  return check.test("answers", {device = id, open = false}, function(t)
-    local ok, dev = t:try(npu.device, id)
-    if not ok then return end
-    local m
-    if not t:try(function() m = dev:memory() end) then return end
-    t:metric("memory", m.total, "B", {min = 1})
-    t:metric("memory that is free", m.free, "B")
-    t:log("%s", dev.name)
-  end) == "pass"
-end
-
+-- Runs a test of a device; gives its result.
 local function run(name, level, id, fn, ...)
   local more = {...}
   local result = check.test(name, {device = id, level = level}, function(t) t:try(fn, t, id, unpack(more)) end)
   failed[id] = failed[id] or result == "fail" or result == "error"
+  return result
 end
 
-if #opt.device == 0 then
-  check.test("answers", function(t) t:error("there is no device: the %s backend shows none", npu.backend) end)
+working = fleet.answering(opt.device, patience)
+for _, id in ipairs(working) do
+  fleet.each(id, tests, function(row) return run(row[1], row[2], id, row[3]) end)
 end
-for _, id in ipairs(opt.device) do
-  if answers(id) then
-    working[#working + 1] = id
-    for _, row in ipairs(tests) do run(row[1], row[2], id, row[3]) end
-  else
-    check.test("other tests", {device = id, open = false}, function(t) t:skip("the device does not answer") end)
-  end
-end
-
 if #working > 1 then
   for _, id in ipairs(working) do run("copies to other devices", 2, id, peers, working) end
 end
 
--- A device that is much slower than the best of its kind is suspicious, whatever the limits say.
-local comparisons = {
-  {"launches", 1, "s", "median", function(v, all) return v > 4 * all.median end},
-  {"host to device", 2, "B/s", "max", function(v, all) return v < all.max / 2 end},
-  {"inside the device", 2, "B/s", "max", function(v, all) return v < all.max / 2 end},
-  {"device to host", 2, "B/s", "max", function(v, all) return v < all.max / 2 end},
-  {"between devices", 2, "B/s", "max", function(v, all) return v < all.max / 2 end},
-}
-for _, row in ipairs(#working > 1 and comparisons or {}) do
-  local name, level, unit, usual, suspicious = unpack(row)
-  check.test("devices alike: " .. name, {level = level}, function(t)
-    local list = {}
-    for _, v in pairs(figures[name] or {}) do list[#list + 1] = v end
-    if #list < 2 then t:skip("fewer than two were measured") end
-    local all = measure.stats(list)
-    for device, v in pairs(figures[name]) do
-      t:expect(not suspicious(v, all), "device %s has %s, others %s", device, measure.text(v, unit), measure.text(all[usual], unit))
-    end
-  end)
+-- A device that is much slower than the others is suspicious, whatever the limits say.
+for _, row in ipairs(#working > 1 and {
+  {"launches", "time", 1}, {"host to device", "rate", 2}, {"inside the device", "rate", 2}, {"device to host", "rate", 2}, {"between devices", "rate", 2},
+} or {}) do
+  fleet.alike(row[1], row[2], figures[row[1]] or {}, row[3])
 end

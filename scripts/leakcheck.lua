@@ -1,6 +1,6 @@
 -- leakcheck: create and destroy everything that devices have, and see whether all of it comes back.
 local args, check, measure, json = require "args", require "check", require "measure", require "json"
-local npu = require "npu"
+local fleet, npu = require "fleet", require "npu"
 
 local opt = args.parse{
   name = "leakcheck", summary = "create and destroy everything that devices have, and see whether all of it comes back",
@@ -55,7 +55,7 @@ local function collected(t, ctx)
   t:require(false, "of %d buffers of 64 KiB that nobody holds %s are still in use", n, measure.text(before - memory_free(ctx), "B"))
 end
 
-local working = {} -- ids of devices that answer, as keys
+local working -- ids of devices that answer
 
 -- One round of each kind: name, function of the test and its context.
 local kinds = {
@@ -112,8 +112,8 @@ local kinds = {
   {"models", function() npu.model("sample:mlp.json"):close() end},
   {"access to other devices", function(t, ctx)
     local dev, peers = ctx.device, 0
-    for id in pairs(working) do
-      if id ~= dev.id and dev:can_access_peer(npu.device(id)) then
+    for _, id in ipairs(working) do
+      if id ~= dev.id and not fleet.lost[id] and dev:can_access_peer(npu.device(id)) then
         ctx:set_current()
         dev:enable_peer_access(npu.device(id))
         dev:disable_peer_access(npu.device(id))
@@ -189,20 +189,10 @@ local function rounds(t, kind, fn)
   compare(t, kind, ctx, before, states)
 end
 
-for _, id in ipairs(opt.device) do
-  working[id] = check.test("answers", {device = id, open = false}, function(t)
-    local ok, dev = t:try(npu.device, id)
-    if ok then t:try(function() t:metric("memory that is free", dev:memory().free, "B", {min = 1}) end) end
-  end) == "pass" or nil
-end
-for _, id in ipairs(opt.device) do
-  for _, row in ipairs(kinds) do
+working = fleet.answering(opt.device, patience)
+for _, id in ipairs(working) do
+  fleet.each(id, kinds, function(row)
     local kind, fn = unpack(row)
-    if not working[id] then
-      check.test("other tests", {device = id, open = false}, function(t) t:skip("the device does not answer") end)
-      break
-    end
-    check.test(kind, {device = id}, function(t) t:try(rounds, t, kind, fn) end)
-    if not pcall(function() npu.device(id):memory() end) then working[id] = nil end
-  end
+    return check.test(kind, {device = id}, function(t) t:try(rounds, t, kind, fn) end)
+  end)
 end

@@ -2,7 +2,10 @@
 local check, measure = require "check", require "measure"
 local npu = require "npu"
 
-local fleet = {names = {}} -- names[id] is the part that a device is
+local fleet = {
+  names = {}, -- by id, the part that a device is
+  lost = {}, -- by id, whether the device was lost meanwhile
+}
 
 -- A wrong option of the script name that only it can see: exit status 2, as args gives.
 function fleet.usage(name, text, ...)
@@ -15,11 +18,16 @@ end
 -- text) is told what a device says instead.
 function fleet.answering(ids, patience, more, failed)
   local working = {}
+  if #ids == 0 then
+    check.test("answers", function(t) t:error("there is no device: the %s backend shows none", npu.backend) end)
+  end
   for _, id in ipairs(ids) do
     local result = check.test("answers", {device = id, open = false}, function(t)
       local ok, err = t:try(function()
         local dev = npu.device(id)
-        t:metric("memory that is free", dev:memory().free, "B")
+        local m = dev:memory()
+        t:metric("memory", m.total, "B", {min = 1})
+        t:metric("memory that is free", m.free, "B")
         dev:synchronize(patience)
         if more then more(t, dev) end
         fleet.names[id] = dev.name
@@ -37,6 +45,7 @@ function fleet.each(id, rows, test)
   for _, row in ipairs(rows) do
     local result = test(row)
     if (result == "fail" or result == "error") and not pcall(function() npu.device(id):memory() end) then
+      fleet.lost[id] = true
       check.test("other tests", {device = id, open = false}, function(t) t:skip("the device is lost") end)
       return
     end
@@ -49,9 +58,9 @@ local judges = {
   time = {unit = "s", of = "median", bad = function(v, median) return v > 4 * median end, text = "more than four times %s, the median of the others"},
 }
 
--- One test that figures are alike among parts of one kind. figures is a list of {who = "device 0", kind = "Ascend910B3",
--- value = v}; judge is "rate" or "time".
-function fleet.alike(name, judge, figures)
+-- One test that figures are alike among parts of one kind, where there are several. figures is a list of {who = "device 0",
+-- kind = "Ascend910B3", value = v}; judge is "rate" or "time". With level there is a test in any case.
+function fleet.alike(name, judge, figures, level)
   local j, found = judges[judge], {}
   local compared = false
   for i, f in ipairs(figures) do
@@ -67,8 +76,9 @@ function fleet.alike(name, judge, figures)
       end
     end
   end
-  if not compared then return end
-  check.test("devices alike: " .. name, function(t)
+  if not compared and not level then return end
+  check.test("devices alike: " .. name, {level = level}, function(t)
+    if not compared then t:skip("fewer than two of a kind were measured") end
     for _, text in ipairs(found) do t:fail("%s", text) end
     if #found == 0 then t:expect(true) end
   end)

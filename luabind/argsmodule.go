@@ -15,7 +15,7 @@ var specOptions = []option{
 	{"name", "what messages and help call the script; its file name without .lua", anything},
 	{"summary", "one line of what it does", anything},
 	{"text", "paragraphs for the help, with empty lines between them; lines that begin with a blank stay as they are", anything},
-	{"options", "a list of `{\"name\", \"VALUE\", \"help\", ...}`, or `{\"name\", \"help\", ...}` for a flag, which has no value. Keys of it: `type` (`string`; `integer`, `number`; `seconds`: \"90\", \"1m30s\"; `bytes`: \"64K\" is 65,536, \"64KB\" 64,000; `devices`: \"all\", \"0,2-3\", a list of visible ids; `file`: a name), `default`, `min`, `max`, `choices` (a list), `short` (a letter), `many = true` (may be repeated: a list, of a flag the count), `required = true`", anything},
+	{"options", "a list of `{\"name\", \"VALUE\", \"help\", ...}`, or `{\"name\", \"help\", ...}` for a flag, which has no value. Keys of it: `type` (`string`; `integer`, `number`; `seconds`: \"90\", \"1m30s\"; `bytes`: \"64K\" is 65,536, \"64KB\" 64,000; `devices`: \"all\", \"0,2-3\", a list of ids, whether there are such devices or not; `file`: a name), `default`, `min`, `max`, `choices` (a list), `short` (a letter), `many = true` (may be repeated: a list, of a flag the count), `required = true`", anything},
 	{"positional", "a list of `{\"name\", \"help\", ...}` for arguments without a name, with the same keys but for `short` and `required`: they must be there unless `optional = true`", anything},
 }
 

@@ -34,6 +34,7 @@ var checkModule = &module{
 			{"timeout", "seconds for each attempt, those for waiting for what it left included", anything},
 			{"retries", "how often it is run again after `fail` or `error`, from the beginning, 0 to 100; passing then is a pass, and counted as flaky; 0", anything},
 			{"device", "id of a device: a context of its own on it is current in the test", anything},
+			{"prepares", "true: what the test finds is what others need, such as a device that answers; where only such tests pass, nothing was checked; false", aBoolean},
 			{"open", "false: the report names the device, but the test opens it itself, so that a device that cannot be opened fails it instead of keeping it from running; true", aBoolean},
 			{"group", "what the report calls several tests together", anything},
 		}, checkTest},

@@ -144,6 +144,9 @@ func (in *Interp) checkSummary(r *check.Report, brief bool) string {
 	if rows := r.Rows(brief); len(rows) > 1 {
 		b.WriteString(in.wrapTable(rows) + "\n")
 	}
+	if !brief {
+		b.WriteString(in.wrapped(r.LeftOut()))
+	}
 	b.WriteString(r.Details())
 	fmt.Fprintf(&b, "%s\n%s\n", r.Counts(), r.Sentence())
 	return b.String()

@@ -21,6 +21,7 @@ type testOptions struct {
 	retries int
 	device  int // check.NoDevice: none
 	open    bool
+	prepare bool
 	group   string
 }
 
@@ -53,6 +54,9 @@ func (c *call) testOptions(k *checks, i int) (t testOptions, err error) {
 	}
 	t.retries, t.device = int(retries), int(device)
 	if t.open, err = o.bool("open", true); err != nil {
+		return t, err
+	}
+	if t.prepare, err = o.bool("prepares", false); err != nil {
 		return t, err
 	}
 	t.group, err = o.string("group")
@@ -102,7 +106,7 @@ func checkTest(c *call) error {
 	if err != nil {
 		return err
 	}
-	t := &check.Test{Begin: now - k.start, Name: name, Group: o.group, Device: o.device, Level: o.level, Where: shownLine(c.in.sites.text(c.site))}
+	t := &check.Test{Begin: now - k.start, Name: name, Group: o.group, Device: o.device, Level: o.level, Prepares: o.prepare, Where: shownLine(c.in.sites.text(c.site))}
 	k.report.Tests = append(k.report.Tests, t)
 	if o.level > k.report.Level {
 		t.Skip(fmt.Sprintf("level %d", o.level))

@@ -3,6 +3,7 @@ package luabind
 import (
 	"errors"
 	"fmt"
+	"regexp"
 
 	lua "github.com/yuin/gopher-lua"
 
@@ -167,14 +168,16 @@ func isFinding(v lua.LValue) bool {
 	return code != lua.LNumber(npu.ErrInvalidParam) && code != lua.LNumber(npu.ErrNotSupported)
 }
 
-// finding is an error as a message of a test. NPU errors name the device that was current on t.
+var namesDevice = regexp.MustCompile(`\bdevice \d`)
+
+// finding is an error as a message of a test. NPU errors that name no device get that which was current on t.
 func (in *Interp) finding(t *npu.Thread, v lua.LValue) string {
 	text := shownText(in.text(v))
 	if text == "" {
 		return "an error without a text"
 	}
 	if tb, ok := v.(*lua.LTable); ok && isErrorObject(tb) {
-		if x, err := t.CurrentContext(); err == nil {
+		if x, err := t.CurrentContext(); err == nil && !namesDevice.MatchString(text) {
 			return fmt.Sprintf("device %d: %s", x.Device().ID(), text)
 		}
 	}

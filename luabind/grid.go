@@ -135,6 +135,14 @@ func (in *Interp) wrapTable(rows [][]string) string {
 	return grid(out)
 }
 
+// wrapped is text in lines that fit the terminal.
+func (in *Interp) wrapped(text string) string {
+	if in.columns <= 0 {
+		return text
+	}
+	return Wrap(text, in.columns)
+}
+
 // cutWidth divides text after most columns.
 func cutWidth(text string, most int) (head, rest string) {
 	width := 0

@@ -9,7 +9,7 @@ Level 1 takes seconds: every device answers, its sensors show nothing wrong, mem
 
 Level 2 takes longer: copies between host and device and inside the device are measured, compared with the least that such a part does and with the other devices, every pair of devices copies, and a matrix product is checked.
 
-Level 3 tests memory: most of what is free, with several patterns (--memory says how much), and sensors after work.
+Level 3 tests memory: most of what is free, with several patterns (--memory and --all-memory say how much), and sensors after work.
 
 Exit status: 0 all passed, 3 something failed, 4 something could not run or nothing was checked, 2 wrong options.
 
@@ -19,7 +19,8 @@ With --json the report is as docs/health.schema.json says; with --scenario its m
   options = {
     {"device", "LIST", "devices to check, such as 0,2-3", type = "devices", default = "all"},
     {"timeout", "TIME", "time that each test may take", type = "seconds", default = 60, min = 0.01},
-    {"memory", "SIZE", "memory that level 3 tests on each device, or all (of what is free)", type = "string", default = "1G"},
+    {"memory", "SIZE", "memory that level 3 tests on each device", type = "bytes", default = "1G", min = 1024 * 1024},
+    {"all-memory", "level 3 tests all memory that is free"},
     {"min-copy", "GB/S", "least bandwidth between host and device, instead of what is known of the part", type = "number", min = 0},
     {"max-temperature", "C", "temperature of the chip that is too hot, in degrees Celsius", type = "number", default = 90},
     {"scenario", "NAME", "rehearse a scenario of faults, or all, on the simulator", many = true},
@@ -27,11 +28,9 @@ With --json the report is as docs/health.schema.json says; with --scenario its m
   },
 }
 
-if #opt.scenario > 0 then return require("rehearse").run("health", opt) end
+if #opt.scenario > 0 then return require("rehearse").run("health", opt, #opt.device ~= npu.device_count()) end
 
-check.setup{
-  title = "health", json = opt.json, junit = opt.junit, markdown = opt.markdown, strict = opt.strict, level = opt.level, timeout = opt.timeout,
-}
+fleet.setup("health", opt, {timeout = opt.timeout})
 
 -- A wait has half of a test's time, so that a device that hangs fails the test, instead of ending it.
 local patience = opt.timeout / 2
@@ -49,9 +48,9 @@ local KB, MB, GB = 1024, 1024 * 1024, 1024 * 1024 * 1024
 
 -- What the tests of all devices measured: lists by name, for fleet.alike.
 local figures = {}
-local function figure(name, who, id, value)
+local function figure(name, id, value)
   figures[name] = figures[name] or {}
-  table.insert(figures[name], {who = who, kind = fleet.names[id], value = value})
+  table.insert(figures[name], {device = id, kind = fleet.names[id], value = value})
 end
 
 local function expect_pattern(t, host, seed, what)
@@ -70,6 +69,21 @@ local function round_trip(t, n, seed, what, pinned, path)
   s:synchronize(patience)
   expect_pattern(t, result, seed, what)
   for _, b in ipairs{x, y, source, result, s} do b:close() end
+end
+
+-- A fill writes all bytes and no others.
+local function filled(t)
+  local ctx, n = npu.current_context(), 1 * MB
+  local s, x, result = ctx:create_stream(), ctx:alloc("uint8", n), npu.host("uint8", n)
+  local expected = npu.host("uint8", n, {pinned = false})
+  expected:fill(0xa5)
+  expected:slice(n / 4 + 1, n / 2):fill(0x5a)
+  s:fill(x, 0xa5)
+  s:fill(x:slice(n / 4 + 1, n / 2), 0x5a)
+  s:copy(result, x)
+  s:synchronize(patience)
+  local same, at = result:close_to(expected)
+  t:expect(same, "byte %d of memory that was filled is wrong", at or 0)
 end
 
 local function sensors(t, id)
@@ -168,17 +182,26 @@ end
 -- Median of the time from a launch to its end, as the host sees it. The first launches load what is needed.
 local function launch_latency(t, id)
   local ctx = npu.current_context()
-  local s, x = ctx:create_stream(), ctx:alloc("float32", 1024)
-  x:upload(npu.host("float32", 1024, {pinned = false}))
+  local n = 1024
+  local s, x, y = ctx:create_stream(), ctx:alloc("float32", n), ctx:alloc("float32", n)
+  local ones, result = npu.host("float32", n), npu.host("float32", n)
+  ones:fill(1)
+  s:copy(x, ones)
+  s:fill(y, 0)
   local samples = {}
   for i = 1, 22 do
     local start = npu.time()
-    operator(t, function() npu.ops.add(s, x, x, x) end)
+    operator(t, function() npu.ops.add(s, y, y, x) end)
     s:synchronize(patience)
     if i > 2 then samples[#samples + 1] = npu.time() - start end
   end
+  s:copy(result, y)
+  s:synchronize(patience)
+  ones:fill(22) -- each launch has added one
+  local same, at = result:close_to(ones)
+  t:expect(same, "element %d is %g after 22 launches that each add 1", at or 0, at and result[at] or 0)
   local median = measure.stats(samples).median
-  figure("launches", "device " .. id, id, median)
+  figure("launches", id, median)
   t:metric("launch, median", median, "s", {max = 1e-3})
 end
 
@@ -208,7 +231,7 @@ local function speed(t, id)
   } do
     local name, dst, src, least = unpack(way)
     local r = rate(s, begin, done, dst, src)
-    figure(name, "device " .. id, id, r)
+    figure(name, id, r)
     t:metric(name, r, "B/s", {min = least and least * 1e9})
   end
   expect_pattern(t, result, id, "what came back")
@@ -217,14 +240,9 @@ end
 -- Memory in pieces, each with patterns that differ and with all bits set and clear.
 local function memory(t, id)
   local dev, ctx = npu.device(id), npu.current_context()
-  local free, wanted = dev:memory().free, opt.memory
-  local want = free
-  if wanted ~= "all" then
-    local number, unit = wanted:match("^(%d+%.?%d*)([KMGT]?)i?B?$")
-    if not number then t:error("--memory wants a size such as 1G, or all, got %s", wanted) end
-    want = tonumber(number) * ({[""] = 1, K = KB, M = MB, G = GB, T = 1024 * GB})[unit]
-  end
-  if want > free then t:warn("only %s are free, not %s", measure.text(free, "B"), wanted) end
+  local free = dev:memory().free
+  local want = opt.all_memory and free or opt.memory
+  if want > free then t:warn("only %s are free, not %s", measure.text(free, "B"), measure.text(want, "B")) end
   want = math.min(want, free - 64 * MB) -- what the runtime needs
   local piece = 32 * MB
   local host, back, s = npu.host("uint8", piece), npu.host("uint8", piece), ctx:create_stream()
@@ -255,37 +273,19 @@ local function memory(t, id)
   end
 end
 
-local working, failed = nil, {} -- devices that answer, a list; by id, those that a test found wanting
-
--- Copies from one device to every other one that has passed so far, so that nobody is blamed for another: verified on
--- the way back.
-local function peers(t, from, working)
-  local dev, n = npu.device(from), 8 * MB
-  local ctx, floor = npu.current_context(), floors[dev.info.family] or {}
-  local s, x = ctx:create_stream(), ctx:alloc("uint8", n)
-  local begin, done = ctx:create_event{timing = true}, ctx:create_event{timing = true}
-  local source, result = npu.host("uint8", n), npu.host("uint8", n)
-  for _, to in ipairs(working) do
-    local peer = npu.device(to)
-    if failed[to] and to ~= from then
-      t:log("device %d was left out: it has failed", to)
-    elseif to ~= from and not dev:can_access_peer(peer) then
-      t:warn("device %d cannot reach the memory of device %d", from, to)
-    elseif to ~= from then
-      local way = ("device %d to device %d"):format(from, to)
-      dev:enable_peer_access(peer)
-      local target, back = peer.context:alloc("uint8", n), peer.context:create_stream()
-      ctx:set_current()
-      measure.pattern(source, 1000 * from + to)
-      s:copy(x, source)
-      local r = rate(s, begin, done, target, x)
-      figure("between devices", way, from, r)
-      t:metric(way, r, "B/s", {min = floor.peer and floor.peer * 1e9})
-      back:copy(result, target)
-      back:synchronize(patience)
-      expect_pattern(t, result, 1000 * from + to, way)
-    end
-  end
+-- Bytes a second of copies from one device to another; how what came back differs is said to t.
+local function peer_copy(t, here, there)
+  local n, seed = 8 * MB, 1000 * here.id + there.id
+  local s, back = here.context:create_stream(), there.context:create_stream()
+  local begin, done = here.context:create_event{timing = true}, here.context:create_event{timing = true}
+  local x, target = here.context:alloc("uint8", n), there.context:alloc("uint8", n)
+  local source, result = measure.pattern(npu.host("uint8", n), seed), npu.host("uint8", n)
+  s:copy(x, source)
+  local r = rate(s, begin, done, target, x)
+  back:copy(result, target)
+  back:synchronize(patience)
+  expect_pattern(t, result, seed, "what came back")
+  return r
 end
 
 -- Each test: name, level, function of the test and the device's id.
@@ -297,6 +297,7 @@ local tests = {
       s:fill(y, 0x5a)
       s:copy(result, x)
     end)
+    filled(t)
   end},
   {"copies", 1, function(t)
     for seed, n in ipairs{1, 4 * KB, 1 * MB + 3} do
@@ -322,25 +323,19 @@ local tests = {
   {"sensors after work", 3, sensors},
 }
 
--- Runs a test of a device; gives its result.
-local function run(name, level, id, fn, ...)
-  local more = {...}
-  local result = check.test(name, {device = id, level = level}, function(t) t:try(fn, t, id, unpack(more)) end)
-  failed[id] = failed[id] or result == "fail" or result == "error"
-  return result
-end
-
-working = fleet.answering(opt.device, patience)
+local working = fleet.answering(opt.device, patience)
 for _, id in ipairs(working) do
-  fleet.each(id, tests, function(row) return run(row[1], row[2], id, row[3]) end)
-end
-if #working > 1 then
-  for _, id in ipairs(working) do run("copies to other devices", 2, id, peers, working) end
+  fleet.each(id, tests, function(row)
+    local name, level, fn = unpack(row)
+    return check.test(name, {device = id, level = level}, function(t) t:try(fn, t, id) end)
+  end)
 end
 
--- A device that is much slower than the others is suspicious, whatever the limits say.
-for _, row in ipairs(#working > 1 and {
-  {"launches", "time", 1}, {"host to device", "rate", 2}, {"inside the device", "rate", 2}, {"device to host", "rate", 2}, {"between devices", "rate", 2},
-} or {}) do
-  fleet.alike(row[1], row[2], figures[row[1]] or {}, row[3])
+if #working > 1 then
+  local least = floors[npu.device(working[1]).info.family]
+  fleet.links("copies to other devices", working, {level = 2, least = least and least.peer * 1e9, measure = peer_copy})
+  -- A device that is much slower than the others is suspicious, whatever the limits say.
+  for _, row in ipairs{{"launches", "time", 1}, {"host to device", "rate", 2}, {"inside the device", "rate", 2}, {"device to host", "rate", 2}} do
+    fleet.alike(row[1], row[2], figures[row[1]] or {}, row[3])
+  end
 end

@@ -41,6 +41,7 @@ type jsonTest struct {
 	Group    *string       `json:"group"`
 	Device   *int          `json:"device"`
 	Level    int           `json:"level"`
+	Prepares bool          `json:"prepares"`
 	Where    string        `json:"where"`
 	Result   string        `json:"result"`
 	Reason   *string       `json:"reason"`
@@ -131,7 +132,7 @@ func (r *Report) JSON() []byte {
 
 func (t *Test) json() jsonTest {
 	j := jsonTest{
-		Name: t.Name, Group: optional(t.Group), Level: t.Level, Where: t.Where, Result: t.Result.String(), Reason: optional(t.Reason()),
+		Name: t.Name, Group: optional(t.Group), Level: t.Level, Prepares: t.Prepares, Where: t.Where, Result: t.Result.String(), Reason: optional(t.Reason()),
 		Started: seconds(t.Begin), Seconds: seconds(t.Took), Attempts: t.Attempts(), Flaky: t.Flaky(), Checks: t.Checks,
 		Messages: messages(t.Messages), Metrics: metrics(t.Metrics), Earlier: []jsonAttempt{},
 	}

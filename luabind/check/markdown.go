@@ -18,6 +18,9 @@ func (r *Report) Markdown() []byte {
 			}
 		}
 	}
+	if left := r.LeftOut(); left != "" {
+		b.WriteString("\n" + escaped(strings.TrimSuffix(left, "\n")) + "\n")
+	}
 	first := true
 	for _, t := range r.Tests {
 		for _, m := range t.Metrics {

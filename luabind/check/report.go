@@ -79,7 +79,7 @@ func (r *Report) Verdict() Result {
 	switch {
 	case n.Fail > 0:
 		return Fail
-	case n.Error > 0, n.Pass+n.Warn == 0, r.Ended != "":
+	case n.Error > 0, !r.checked(), r.Ended != "":
 		return Error
 	case n.Warn > 0 && r.Strict:
 		return Fail
@@ -87,6 +87,11 @@ func (r *Report) Verdict() Result {
 		return Warn
 	}
 	return Pass
+}
+
+// checked reports whether a test passed that does not only prepare others.
+func (r *Report) checked() bool {
+	return slices.ContainsFunc(r.Tests, func(t *Test) bool { return (t.Result == Pass || t.Result == Warn) && !t.Prepares })
 }
 
 // Status is the exit status for the verdict.
@@ -110,6 +115,9 @@ func (r *Report) Sentence() string {
 		if n.Fail == 0 {
 			text = fmt.Sprintf("FAIL: %s, and warnings count as failures", plural(n.Warn, "warning"))
 		}
+		if n.Error > 0 {
+			text += "; could not run: " + r.blame(Error)
+		}
 	case Error:
 		switch {
 		case n.Error > 0:
@@ -125,6 +133,9 @@ func (r *Report) Sentence() string {
 		text = "PASS, with " + plural(n.Warn, "warning")
 	case Pass:
 		text = "PASS"
+	}
+	if verdict := r.Verdict(); n.Skip > 0 && (verdict == Pass || verdict == Warn) {
+		text += fmt.Sprintf(", %d skipped", n.Skip)
 	}
 	if r.Ended != "" {
 		text += "; " + r.Ended + ": what comes later in the script was not run"

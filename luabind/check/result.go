@@ -146,6 +146,7 @@ type Test struct {
 	Name, Group string
 	Device      int    // NoDevice: the test is of none
 	Level       int    // that it belongs to
+	Prepares    bool   // what others need: that it passes is no reason for the report to pass
 	Where       string // it stands in the script
 	Earlier     []Attempt
 	Running     bool

@@ -2,6 +2,8 @@ package check
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -15,12 +17,13 @@ type row struct {
 }
 
 // Rows are the tests as a table, with its heading. Results of a test on several devices are next to each other, and in one
-// line, with the longest time, where they do not differ. Brief tables leave out what passed.
+// line, with the longest time, where they do not differ. What was not run is left to LeftOut, and the last column, too,
+// where it would be empty. Brief tables leave out what passed.
 func (r *Report) Rows(brief bool) [][]string {
 	var order []string
 	rows := make(map[string][]*row)
 	for _, t := range r.Tests {
-		if brief && t.Result == Pass && t.Reason() == "" {
+		if t.Result == NotRun || brief && t.Result == Pass && t.Reason() == "" {
 			continue
 		}
 		name := t.Name
@@ -39,13 +42,37 @@ func (r *Report) Rows(brief bool) [][]string {
 		}
 		rows[name] = append(rows[name], &row{first: t, devices: t.devices(), reason: t.Reason(), longest: t})
 	}
-	out := [][]string{{"Test", "Device", "Result", "Time", "What went wrong"}}
+	out, last := [][]string{{"Test", "Device", "Result", "Time", "What went wrong"}}, 4
 	for _, name := range order {
 		for _, x := range rows[name] {
 			out = append(out, []string{x.shown(), deviceList(x.devices), x.first.Result.Label(), x.longest.took(), x.reason})
+			if x.reason != "" {
+				last = 5
+			}
 		}
 	}
+	for i := range out {
+		out[i] = out[i][:last]
+	}
 	return out
+}
+
+// LeftOut says which tests were not run, by level, with a line end; "" where all were.
+func (r *Report) LeftOut() string {
+	byLevel := make(map[int][]string)
+	for _, t := range r.Tests {
+		if name := short(t.Name, maxName); t.Result == NotRun && !t.Prepares && !slices.Contains(byLevel[t.Level], name) {
+			byLevel[t.Level] = append(byLevel[t.Level], name)
+		}
+	}
+	var parts []string
+	for _, level := range slices.Sorted(maps.Keys(byLevel)) {
+		parts = append(parts, fmt.Sprintf("%s (level %d)", strings.Join(byLevel[level], ", "), level))
+	}
+	if parts == nil {
+		return ""
+	}
+	return "not run: " + strings.Join(parts, "; ") + "\n"
 }
 
 // shown is the name as the table has it.

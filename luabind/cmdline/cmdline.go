@@ -150,7 +150,7 @@ func (o *Option) checkTexts() error {
 	free.Choices = nil
 	var values []any
 	for _, text := range o.Choices {
-		v, err := free.value(text, anyDevices)
+		v, err := free.value(text, 0)
 		if err != nil {
 			return fmt.Errorf("a choice: it %w", err)
 		}
@@ -160,7 +160,7 @@ func (o *Option) checkTexts() error {
 		values = append(values, v)
 	}
 	for _, text := range o.Default {
-		if _, err := o.value(text, anyDevices); err != nil {
+		if _, err := o.value(text, 0); err != nil {
 			return fmt.Errorf("the default: it %w", err)
 		}
 	}

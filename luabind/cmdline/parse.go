@@ -199,8 +199,8 @@ func (p *parser) complete() error {
 		}
 		for _, text := range o.Default {
 			v, err := o.value(text, p.devices)
-			if err != nil { // devices that this machine lacks
-				return fmt.Errorf("%s, left out: the default %w", o.left(), err)
+			if err != nil {
+				return err // New has tried it
 			}
 			p.put(o, v)
 		}

@@ -12,9 +12,6 @@ import (
 	"npulua/npu"
 )
 
-// anyDevices is a number of devices for which no list is too long: a declaration does not know how many there are.
-const anyDevices = -1
-
 // value reads the text of a value. An error reads "wants ..., got ...".
 func (o *Option) value(text string, devices int) (any, error) {
 	v, err := o.Kind.parse(text, devices)
@@ -230,7 +227,11 @@ type deviceError struct{ text string }
 
 func (e *deviceError) Error() string { return e.text }
 
-// parseDevices reads "all", or numbers and ranges with commas, in any order; none may be there twice.
+// maxDevice bounds lists of devices.
+const maxDevice = 1023
+
+// parseDevices reads "all", of count devices, or numbers and ranges with commas, in any order; none may be there twice. A
+// device that is not there is no mistake of the user: whoever opens it is told.
 func parseDevices(text string, count int) ([]int, error) {
 	ids := []int{}
 	if text == "all" {
@@ -252,8 +253,8 @@ func parseDevices(text string, count int) ([]int, error) {
 		}
 		for id := int(first); id <= int(last); id++ {
 			switch {
-			case count != anyDevices && id >= count:
-				return nil, &deviceError{fmt.Sprintf("names device %d: %s", id, visible(count))}
+			case id > maxDevice:
+				return nil, &deviceError{fmt.Sprintf("names device %d: the highest number is %d", id, maxDevice)}
 			case seen[id]:
 				return nil, &deviceError{fmt.Sprintf("names device %d twice", id)}
 			}
@@ -262,15 +263,4 @@ func parseDevices(text string, count int) ([]int, error) {
 		}
 	}
 	return ids, nil
-}
-
-// visible says which devices there are.
-func visible(count int) string {
-	switch count {
-	case 0:
-		return "no device is visible"
-	case 1:
-		return "only device 0 is visible"
-	}
-	return fmt.Sprintf("devices 0 to %d are visible", count-1)
 }

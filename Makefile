@@ -17,7 +17,7 @@ test: vet
 
 # the same under the race detector; needs a C compiler
 race:
-	CGO_ENABLED=1 $(GO) test -race ./...
+	CGO_ENABLED=1 $(GO) test -race -timeout 15m ./...
 
 # the driver suite on one backend, case by case: BACKEND=acl is a server with NPUs and CANN, whose library must be
 # found (source set_env.sh); kernels spin.o and vector_add.o come from the folder in NPULUA_KERNELS

@@ -23,7 +23,7 @@ func inUnit(v npu.SensorValue) string {
 
 // sensorKeys are the keys of the table that dev:sensors returns.
 func sensorKeys() []string {
-	keys := []string{"available", "reason", "hint", "source", "health", "faults", "absent"}
+	keys := []string{"available", "reason", "no_answer", "hint", "source", "health", "faults", "absent"}
 	for _, v := range npu.SensorValues() {
 		if v.Group == "" {
 			keys = append(keys, v.Name)
@@ -36,7 +36,7 @@ func sensorKeys() []string {
 func sensorsDoc() doc {
 	var b strings.Builder
 	b.WriteString("Reads the state of the device that the runtime does not tell, on hardware through the driver's library libdcmi. Values that cannot be read are nil, never 0. " +
-		"`available` says whether anything could be read; where it is false, `reason` says why, and `hint` what to do where something can be done, so that a check can skip: no error is raised for that. " +
+		"`available` says whether anything could be read; where it is false, `reason` says why, and `hint` what to do where something can be done, so that a check can skip: no error is raised for that. `no_answer` is true there where the driver or the device should have answered, which is no reason to skip. " +
 		"`source` is `libdcmi` or `simulated`. `health` is `ok`, `warning` (minor alarm), `alarm` (major), `critical`, or `unknown`. " +
 		"`faults` lists what the device reports now: `code`, `hex` (as the vendor's list writes it) and `text`. " +
 		"`absent` says for every value that is nil why it is, under the same name. `utilization`, `ecc` and `absent` are always there. Values:")
@@ -58,6 +58,7 @@ func deviceSensors(c *call, d *npu.Device) error {
 		t, _ := c.in.sensorGroups()
 		t.RawSetString("available", lua.LFalse)
 		t.RawSetString("reason", lua.LString(e.Detail))
+		t.RawSetString("no_answer", lua.LBool(e.NoAnswer))
 		if e.Hint != "" {
 			t.RawSetString("hint", lua.LString(e.Hint))
 		}

@@ -124,7 +124,9 @@ func (s *Session) readOutside(t *Thread, read driver.SensorReader) (SensorReadin
 }
 
 func sensorsStuck(what string) error {
-	return hinted(errorf(ErrNotSupported, "not available: %s", what), "npu-smi info shows whether the driver answers; the device may need a reset")
+	e := errorf(ErrNotSupported, "not available: %s", what)
+	e.NoAnswer = true
+	return hinted(e, "npu-smi info shows whether the driver answers; the device may need a reset")
 }
 
 // Sensors reads the state of the device, as Session.Sensors.

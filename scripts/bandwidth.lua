@@ -54,8 +54,8 @@ Exit status: 0 all is well, 3 something failed, 4 something could not run or no 
 
 local least = {}
 for _, word in ipairs(opt.min) do
-  local name, value = word:match("^([%w_]+)=(.*)$")
-  if not by_name[name] or (tonumber(value) or -1) < 0 then
+  local name, value = word:match("^([%w_]+)=(%d+%.?%d*)$")
+  if not by_name[name] then
     fleet.usage("bandwidth", "--min wants PATH=GB/S such as h2d=20, PATH one of %s, got %q", table.concat(names, ", "), word)
   end
   least[name] = tonumber(value) * 1e9
@@ -81,9 +81,7 @@ for i = #sizes, 2, -1 do
   if sizes[i] == sizes[i - 1] then table.remove(sizes, i) end
 end
 
-check.setup{
-  title = "bandwidth", json = opt.json, junit = opt.junit, markdown = opt.markdown, strict = opt.strict, timeout = opt.timeout, brief = true,
-}
+fleet.setup("bandwidth", opt, {timeout = opt.timeout, brief = true})
 
 -- A wait has half of a test's time, so that a device that hangs fails the test, instead of ending it.
 local patience = opt.timeout / 2
@@ -172,8 +170,7 @@ local function copy(legs, copies)
 end
 
 local rows, unreachable = {}, {}
-local broken = {} -- broken[id]: the last path of the device that was tried ended in an error
-local best = {} -- best[path][who] = {who, kind, value, ...}, the largest median of all sizes
+local best = {} -- by path, lists for fleet.alike of the largest median of all sizes
 
 -- Measures a path, from here to there: sizes that fit, in ascending order.
 local function measure_path(t, path, list, here, there)
@@ -217,45 +214,28 @@ local function measure_path(t, path, list, here, there)
     }
     peak = math.max(peak or 0, s.median)
   end
-  t:metric(there and what or "best size", peak, "B/s", {min = least[path.name]})
-  local who = there and what or ("device %d"):format(here.id)
-  best[path.name] = best[path.name] or {}
-  table.insert(best[path.name], {who = who, kind = here.name .. (there and there.name or ""), value = peak, device = here.id, peer = there and there.id})
+  if not there then
+    t:metric("best size", peak, "B/s", {min = least[path.name]})
+    best[path.name] = best[path.name] or {}
+    table.insert(best[path.name], {device = here.id, kind = here.name, value = peak})
+  end
+  return peak
 end
 
-local function of(name, id)
-  for _, f in ipairs(best[name] or {}) do
-    if f.device == id then return f.value end
-  end
-end
-
-local function peers(t, id, working)
-  if broken[id] then t:skip("the device had errors before") end
-  local here, ctx, reached = t.device, npu.current_context(), 0
-  for _, other in ipairs(working) do
-    if other ~= id and broken[other] then
-      t:log("device %d had errors before: not measured", other)
-    elseif other ~= id then
-      local there = npu.device(other)
-      ctx:set_current()
-      if here:can_access_peer(there) then
-        reached = reached + 1
-        here:enable_peer_access(there)
-        t:try(npu.scope, measure_path, t, by_name.p2p, {sizes[#sizes]}, here, there)
-      else
-        unreachable[#unreachable + 1] = {device = id, peer = other}
-        t:log("device %d cannot reach the memory of device %d", id, other)
-      end
+-- The rate of copies between two devices, which should not be half of that by way of host memory.
+local function peer_rate(t, here, there)
+  local rate = measure_path(t, by_name.p2p, {sizes[#sizes]}, here, there)
+  local function of(name, id)
+    for _, f in ipairs(best[name] or {}) do
+      if f.device == id then return f.value end
     end
   end
-  if reached == 0 then t:skip("no other device can be reached") end
-  for _, f in ipairs(best.p2p or {}) do
-    local out, back = of("d2h", f.device), of("h2d", f.peer)
-    if f.device == id and out and back then
-      local way = 1 / (1 / out + 1 / back)
-      t:expect(f.value >= way / 2, "%s: %s is less than half of %s, the way through host memory", f.who, measure.text(f.value, "B/s"), measure.text(way, "B/s"))
-    end
+  local out, back = of("d2h", here.id), of("h2d", there.id)
+  if out and back then
+    local way = 1 / (1 / out + 1 / back)
+    t:expect(rate >= way / 2, "%s is less than half of %s, the way through host memory", measure.text(rate, "B/s"), measure.text(way, "B/s"))
   end
+  return rate
 end
 
 -- A rate in GB/s; those of a few bytes need more digits.
@@ -283,18 +263,15 @@ local function show_device(id)
 end
 
 -- From each device (rows) to each device (columns).
-local function show_peers(working)
+local function show_peers(working, links)
   local lines, headers = {}, {"from \\ to"}
   for i, from in ipairs(working) do
     headers[i + 1] = tostring(from)
     lines[i] = {tostring(from)}
     for k, to in ipairs(working) do lines[i][k + 1] = from == to and "-" or "failed" end
     for k, to in ipairs(working) do
-      for _, p in ipairs(unreachable) do
-        if p.device == from and p.peer == to then lines[i][k + 1] = "no access" end
-      end
-      for _, f in ipairs(best.p2p or {}) do
-        if f.device == from and f.peer == to then lines[i][k + 1] = rate_text(f.value) end
+      for _, l in ipairs(links) do
+        if l.from == from and l.to == to then lines[i][k + 1] = l.absent and "no access" or l.value and rate_text(l.value) or "failed" end
       end
     end
   end
@@ -308,17 +285,18 @@ local working = fleet.answering(opt.device, patience)
 for _, id in ipairs(working) do
   fleet.each(id, paths, function(path)
     if not wanted[path.name] or path.name == "p2p" then return end
-    return check.test(path.title, {device = id}, function(t) broken[id] = not t:try(measure_path, t, path, sizes, t.device) end)
+    return check.test(path.title, {device = id}, function(t) t:try(measure_path, t, path, sizes, t.device) end)
   end)
   if people then show_device(id) end
 end
 if wanted.p2p and #working < 2 and #opt.path > 0 then
   check.test(by_name.p2p.title, function(t) t:skip("it takes two devices that answer") end)
 elseif wanted.p2p and #working > 1 then
-  for _, id in ipairs(working) do
-    check.test(by_name.p2p.title, {device = id, open = not broken[id]}, function(t) t:try(peers, t, id, working) end)
+  local links = fleet.links(by_name.p2p.title, working, {least = least.p2p, measure = peer_rate})
+  for _, l in ipairs(links) do
+    if l.absent then unreachable[#unreachable + 1] = {device = l.from, peer = l.to} end
   end
-  if people then show_peers(working) end
+  if people then show_peers(working, links) end
 end
 for _, path in ipairs(paths) do
   if best[path.name] then fleet.alike(path.title, "rate", best[path.name]) end

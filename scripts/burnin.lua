@@ -24,10 +24,7 @@ Exit status: 0 all passed, 3 something failed, 4 something could not run or noth
   },
 }
 
-check.setup{
-  title = "burnin", json = opt.json, junit = opt.junit, markdown = opt.markdown, strict = opt.strict, level = opt.level,
-  timeout = opt.duration + 2 * opt.timeout,
-}
+fleet.setup("burnin", opt, {timeout = opt.duration + 2 * opt.timeout})
 
 local patience = opt.timeout / 2
 local MB = 1024 * 1024

@@ -88,8 +88,13 @@ end
 
 local function sensors(t, id)
   local r = npu.device(id):sensors()
-  if not r.available then t:skip("%s", r.reason) end
-  if r.health ~= "unknown" then
+  if not r.available then
+    t:expect(not r.no_answer, "%s", r.reason)
+    t:skip("%s", r.reason)
+  end
+  if (r.absent.health or ""):find("does not exist", 1, true) then
+    t:fail("the health is unknown: %s", r.absent.health)
+  elseif r.health ~= "unknown" then
     t:expect(r.health == "ok" or r.health == "warning", "the device reports the health %q", r.health)
     if r.health == "warning" then t:warn("the device reports the health \"warning\"") end
   else

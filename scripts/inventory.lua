@@ -21,10 +21,7 @@ Exit status: 0 all devices answer, 3 one does not, 4 something could not run or 
 }
 if opt.csv and (opt.json or opt.markdown == "-") then fleet.usage("inventory", "--csv has standard output for itself: leave --json and --markdown - out") end
 
-check.setup{
-  title = "inventory", json = opt.json, junit = opt.junit, markdown = opt.markdown, strict = opt.strict, timeout = opt.timeout,
-  brief = true, report = not opt.csv,
-}
+fleet.setup("inventory", opt, {timeout = opt.timeout, brief = true, report = not opt.csv})
 
 -- What the runtime tells of a part, whether it answers or not.
 local known = {"name", "family", "cube_cores", "vector_cores", "max_streams", "max_events", "queue_depth"}

@@ -146,9 +146,7 @@ for _, word in ipairs(opt.max) do
   most[name] = tonumber(number) * units[unit]
 end
 
-check.setup{
-  title = "latency", json = opt.json, junit = opt.junit, markdown = opt.markdown, strict = opt.strict, timeout = opt.timeout, brief = true,
-}
+fleet.setup("latency", opt, {timeout = opt.timeout, brief = true})
 
 local rows, figures = {}, {}
 
@@ -169,7 +167,7 @@ local function sample(t, id, name, prepare)
   rows[#rows + 1] = {name = name, device = id, samples = s.count, min = s.min, median = s.median, p90 = s.p90, p99 = s.p99, max = s.max}
   t:metric("median", s.median, "s", {max = most[name]})
   figures[name] = figures[name] or {}
-  table.insert(figures[name], {who = ("device %d"):format(id), kind = fleet.names[id], value = s.median})
+  table.insert(figures[name], {device = id, kind = fleet.names[id], value = s.median})
 end
 
 -- Errors of what this machine lacks skip the test.

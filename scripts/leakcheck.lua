@@ -20,9 +20,7 @@ Exit status: 0 all passed, 3 something failed, 4 something could not run or noth
   },
 }
 
-check.setup{
-  title = "leakcheck", json = opt.json, junit = opt.junit, markdown = opt.markdown, strict = opt.strict, level = opt.level, timeout = opt.timeout,
-}
+fleet.setup("leakcheck", opt, {timeout = opt.timeout})
 
 local patience = opt.timeout / 2
 local WARM_UP = 2

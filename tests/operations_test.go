@@ -136,6 +136,9 @@ func rehearsal(words []string) []string {
 // their help, which is shown where all before it was understood.
 func TestOperationsCommands(t *testing.T) {
 	t.Parallel()
+	if raceEnabled {
+		t.Skip("what the commands run is tested by itself")
+	}
 	list, err := exec.Command(binary, "run").Output()
 	if err != nil {
 		t.Fatal(err)

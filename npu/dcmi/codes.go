@@ -52,6 +52,11 @@ var codes = []struct {
 	{notSupported, "not supported by this device"},
 }
 
+// broken reports whether it says that something is wrong, and not that nothing can be read here.
+func (c code) broken() bool {
+	return c != notPermitted && c != notInContainer && c != notSupported
+}
+
 // String is the meaning with the number.
 func (c code) String() string {
 	for _, row := range codes {

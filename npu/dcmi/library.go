@@ -94,6 +94,7 @@ func notAvailable(err error) error {
 		e.Hint = x.Hint
 	case *callError:
 		e.Call, e.Hint = x.call, x.code.remedy()
+		e.NoAnswer = x.code.broken()
 		e.Detail = "not available: " + err.Error()
 	default:
 		e.Call, e.Hint = name, remedyOfDriver

@@ -54,9 +54,9 @@ func (r *Reader) Read(ctx context.Context, d Device) (driver.SensorReadings, err
 		step(s)
 	}
 	if some, why := s.out.Read(); !some {
-		e := &driver.Error{Code: driver.CodeNotSupported, Call: name, Detail: "not available: " + why, Hint: remedyOfDriver}
+		e := &driver.Error{Code: driver.CodeNotSupported, Call: name, Detail: "not available: " + why, Hint: remedyOfDriver, NoAnswer: true}
 		if s.refused != nil {
-			e.Hint = s.refused.code.remedy()
+			e.Hint, e.NoAnswer = s.refused.code.remedy(), false
 		}
 		return driver.SensorReadings{}, e
 	}

@@ -131,6 +131,7 @@ type Error struct {
 	Report   []string // for people: what waits for what, and the streams that have work left, a line each
 	Affected []Site   // later commands of the same stream that ran after the failure, at most MaxAffected
 	Injected bool     // it was asked for, to rehearse: nothing is broken
+	NoAnswer bool     // of CodeNotSupported: what should answer is there, and does not
 }
 
 // MaxAffected bounds Error.Affected.

@@ -14,7 +14,7 @@ func (in *Injector) Sensors(device int) (driver.SensorReader, error) {
 	}
 	if f := in.lost[device]; f != nil {
 		e := driver.Injected(driver.CodeNotSupported, "", f.Text)
-		e.Detail = "not available: the device does not answer: an injected fault"
+		e.Detail, e.NoAnswer = "not available: the device does not answer: an injected fault", true
 		return driver.HaveRead(driver.SensorReadings{}, e), nil
 	}
 	errors := in.ECC(device)

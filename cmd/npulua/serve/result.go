@@ -23,8 +23,11 @@ const (
 // outcomes are all of them, in the order of the page.
 var outcomes = []Outcome{Passed, Failed, Broken, TimedOut, Stopped}
 
-// statusFailed is the exit status of a script whose checks have found a failure.
-const statusFailed = 3
+// Exit statuses of a script with checks.
+const (
+	statusFailed     = 3 // they have found a failure
+	statusNotChecked = 4 // a test could not run, or none has passed
+)
 
 // Result is one run, done.
 type Result struct {
@@ -62,6 +65,9 @@ func (r *Result) explain() {
 		why := ""
 		if r.checks != nil {
 			why = r.checks.blame()
+			if why == "" && r.Status == statusNotChecked {
+				why = "no test has passed"
+			}
 		}
 		switch {
 		case r.Problem == "":

@@ -519,6 +519,7 @@ func TestProblem(t *testing.T) {
 		{Result{Outcome: Broken, Stderr: "npulua: a notice\nnpulua: err.lua:1: on fire\n  hint: water\nstack traceback:\n\t[C]: in function 'error'\n"}, "npulua: err.lua:1: on fire"},
 		{Result{Outcome: Broken, Stderr: "one\ntwo\n\n"}, "two"},
 		{Result{Outcome: Broken}, ""},
+		{Result{Outcome: Broken, Status: 4, checks: new(checked)}, "no test has passed"},
 		{Result{Outcome: Broken, Stderr: "npulua: x\n", Problem: "signal: killed"}, "signal: killed"},
 		{Result{Outcome: Failed, Stderr: "npulua: x\n", checks: failing}, "copy: too slow"},
 		{Result{Outcome: TimedOut, Problem: "it took longer than 1s", checks: failing}, "it took longer than 1s; copy: too slow"},

@@ -271,9 +271,7 @@ func TestServe(t *testing.T) {
 	if code, body := s.get("/timeline.svg"); code != 200 || !strings.Contains(body, "<svg") {
 		t.Errorf("/timeline.svg: %d %.200s", code, body)
 	}
-	if said := s.said(); !strings.Contains(said, "run 1 was simulated: its results say nothing about real hardware") {
-		t.Errorf("it does not say that the run was simulated:\n%s", said)
-	}
+	s.untilSaid("run 1 was simulated: its results say nothing about real hardware")
 	s.signal(syscall.SIGTERM)
 	if status := s.end(); status != 0 {
 		t.Errorf("exit status %d after SIGTERM", status)
@@ -324,10 +322,8 @@ func TestServeFailures(t *testing.T) {
 			if code, _ := s.get("/healthz"); code != 200 {
 				t.Errorf("/healthz: %d, though the schedule is kept", code)
 			}
-			if !strings.Contains(s.said(), "run 1: "+c.outcome) {
-				t.Error("the log does not tell")
-			}
-			if st.Last.Problem == "" || st.History[0].Problem != st.Last.Problem || !strings.Contains(s.said(), st.Last.Problem) || !strings.Contains(st.Last.Problem, c.stderr) {
+			s.untilSaid(fmt.Sprintf("run 1: %s, exit status %d: %s", c.outcome, c.status, st.Last.Problem))
+			if st.Last.Problem == "" || st.History[0].Problem != st.Last.Problem || !strings.Contains(st.Last.Problem, c.stderr) {
 				t.Errorf("the problem is %q, in the history %q", st.Last.Problem, st.History[0].Problem)
 			}
 		})
@@ -369,9 +365,7 @@ func TestServeOverlap(t *testing.T) {
 	if got := s.samples(); got["npulua_serve_skipped_total"] < 2 {
 		t.Errorf("%v", got)
 	}
-	if !strings.Contains(s.said(), "a run is due, but run 1 has not ended: skipped") {
-		t.Error("the log does not tell of it")
-	}
+	s.untilSaid("a run is due, but run 1 has not ended: skipped")
 }
 
 func TestServeTimeout(t *testing.T) {

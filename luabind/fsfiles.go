@@ -55,7 +55,7 @@ func readWhole(ctx context.Context, d disk, path string, limit int64) (string, e
 	size := int(min(info.Size(), limit, 64*filePiece)) + 1
 	d.Room(size)
 	b.Grow(size)
-	n, err := copyPieces(ctx, kept{&b, d}, io.LimitReader(f, limit+1))
+	n, err := copyPieces(ctx, kept{&b, d}, io.LimitReader(present{f}, limit+1))
 	if err == nil && n > limit {
 		err = fmt.Errorf("has more than %d B (option max_bytes)", limit)
 	}
@@ -214,7 +214,7 @@ func copyFile(ctx context.Context, d disk, from, to string) error {
 		return errors.New("the two are the same file")
 	}
 	return replaceFile(d, to, info.Mode().Perm(), func(w io.Writer) error {
-		_, err := copyPieces(ctx, w, f)
+		_, err := copyPieces(ctx, w, present{f})
 		return err
 	})
 }

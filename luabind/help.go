@@ -140,6 +140,11 @@ func Help(topic string) (text string, ok bool) {
 			}
 		}
 	}
+	for _, t := range commandTopics {
+		if t.name == topic {
+			found = append(found, t.text)
+		}
+	}
 	for _, k := range npu.Kernels() {
 		if k.Name == topic {
 			found = append(found, kernelText(k))
@@ -154,6 +159,13 @@ func Help(topic string) (text string, ok bool) {
 		return fmt.Sprintf("no help on %q%s", topic, suggestTopic(topic)), false
 	}
 	return strings.Join(found, "\n\n"), true
+}
+
+// commandTopics are words of the command line that help is asked for.
+var commandTopics = []struct{ name, text string }{
+	{"serve", "npulua [options] serve SCRIPT [--listen ADDRESS] [--every TIME] [--timeout TIME] [--drain TIME] [-- args of the script]\n" +
+		"  Runs a script on a schedule, each time in a process of its own, and tells over HTTP how it went: metrics for Prometheus, a status page, JSON.\n" +
+		"  'npulua serve --help' explains the options; docs/operations.md has the metrics, alerts, and units of systemd and Kubernetes."},
 }
 
 // suggestTopic is npu.Suggest among the topics; for a name with its class, among those of the class.
@@ -243,6 +255,9 @@ func Topics() []string {
 		for _, m := range append(h.methods, h.fields...) {
 			names = append(names, m.name, h.qualified(m.name))
 		}
+	}
+	for _, t := range commandTopics {
+		names = append(names, t.name)
 	}
 	names = append(names, kernelNames()...)
 	slices.Sort(names)

@@ -45,7 +45,7 @@ func serveScript(t *testing.T, before, after []string) *served {
 	s := &served{t: t, ended: make(chan struct{})}
 	args := append(append(append([]string{}, before...), "serve", "--listen", "127.0.0.1:0"), after...)
 	s.cmd = exec.Command(binary, args...)
-	s.cmd.Env, s.cmd.Dir = serveEnv, t.TempDir()
+	s.cmd.Env, s.cmd.Dir = append(serveEnv[:len(serveEnv):len(serveEnv)], "TMPDIR="+t.TempDir()), t.TempDir()
 	pipe, err := s.cmd.StderrPipe()
 	if err == nil {
 		err = s.cmd.Start()
@@ -127,7 +127,8 @@ type serveStatus struct {
 		} `json:"check"`
 	} `json:"last"`
 	History []struct {
-		Number int `json:"number"`
+		Number  int    `json:"number"`
+		Problem string `json:"problem"`
 	} `json:"history"`
 }
 
@@ -270,9 +271,7 @@ func TestServe(t *testing.T) {
 	if code, body := s.get("/timeline.svg"); code != 200 || !strings.Contains(body, "<svg") {
 		t.Errorf("/timeline.svg: %d %.200s", code, body)
 	}
-	if said := s.said(); !strings.Contains(said, "run 1 was simulated: its results say nothing about real hardware") {
-		t.Errorf("it does not say that the run was simulated:\n%s", said)
-	}
+	s.untilSaid("run 1 was simulated: its results say nothing about real hardware")
 	s.signal(syscall.SIGTERM)
 	if status := s.end(); status != 0 {
 		t.Errorf("exit status %d after SIGTERM", status)
@@ -301,6 +300,10 @@ func TestServeFailures(t *testing.T) {
 		{"a reserved name", []string{"--sim", "910b"}, `require("metrics").gauge("npulua_run_success", "Mine."):set(1)`, "error", 1, "names that begin with npulua_ are npulua's own", map[string]float64{
 			"npulua_run_success{simulated=true}": 0,
 		}},
+		{"the report is removed", []string{"--sim", "910b"}, `os.execute("rm -rf $TMPDIR/npulua-serve-*")`, "error", 1, "session.json", map[string]float64{
+			"npulua_run_success": 0, "npulua_serve_runs_total{outcome=passed}": 0, "npulua_serve_runs_total{outcome=error}": 1,
+		}},
+		{"the report is removed, and the process with it", []string{"--sim", "910b"}, `os.execute("rm -rf $TMPDIR/npulua-serve-*; kill -9 $PPID")`, "error", -1, "", map[string]float64{"npulua_run_success": 0}},
 		{"no syntax", []string{"--sim", "910b"}, `what is this`, "error", 1, "script.lua:1:", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -319,8 +322,9 @@ func TestServeFailures(t *testing.T) {
 			if code, _ := s.get("/healthz"); code != 200 {
 				t.Errorf("/healthz: %d, though the schedule is kept", code)
 			}
-			if !strings.Contains(s.said(), "run 1: "+c.outcome) {
-				t.Error("the log does not tell")
+			s.untilSaid(fmt.Sprintf("run 1: %s, exit status %d: %s", c.outcome, c.status, st.Last.Problem))
+			if st.Last.Problem == "" || st.History[0].Problem != st.Last.Problem || !strings.Contains(st.Last.Problem, c.stderr) {
+				t.Errorf("the problem is %q, in the history %q", st.Last.Problem, st.History[0].Problem)
 			}
 		})
 	}
@@ -361,9 +365,7 @@ func TestServeOverlap(t *testing.T) {
 	if got := s.samples(); got["npulua_serve_skipped_total"] < 2 {
 		t.Errorf("%v", got)
 	}
-	if !strings.Contains(s.said(), "a run is due, but run 1 has not ended: skipped") {
-		t.Error("the log does not tell of it")
-	}
+	s.untilSaid("a run is due, but run 1 has not ended: skipped")
 }
 
 func TestServeTimeout(t *testing.T) {
@@ -464,6 +466,75 @@ func TestServeOtherMachines(t *testing.T) {
 	s.untilSaid("other machines can reach this address, and there is no authentication")
 }
 
+// TestServeLogGone takes the reader of the log away.
+func TestServeLogGone(t *testing.T) {
+	t.Parallel()
+	s := &served{t: t, ended: make(chan struct{})}
+	s.cmd = exec.Command(binary, "--sim", "910b", "serve", "--listen", "127.0.0.1:0", "--every", "20ms", "--timeout", "1m", script(t, "fail.lua", `error("on fire")`))
+	s.cmd.Env, s.cmd.Dir = serveEnv, t.TempDir()
+	pipe, err := s.cmd.StderrPipe()
+	if err == nil {
+		err = s.cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.cmd.Process.Kill()
+	line, err := bufio.NewReader(pipe).ReadString('\n')
+	m := servedAt.FindStringSubmatch(strings.TrimSpace(line))
+	if err != nil || m == nil {
+		t.Fatalf("it says %q, %v", line, err)
+	}
+	s.base = m[1]
+	if err := pipe.Close(); err != nil {
+		t.Fatal(err)
+	}
+	before := s.status().Counts["error"]
+	s.until("some more runs", func(st serveStatus) bool { return st.Counts["error"] >= before+3 })
+	s.signal(syscall.SIGTERM)
+	if err := s.cmd.Wait(); err != nil {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
+// TestServeKilled has a server clean up after one that was killed.
+func TestServeKilled(t *testing.T) {
+	t.Parallel()
+	s := serveScript(t, []string{"--sim", "910b"}, []string{"--every", "1h", script(t, "hang.lua", "while true do end")})
+	s.until("running", func(st serveStatus) bool { return st.Running == 1 })
+	s.signal(syscall.SIGKILL)
+	s.end()
+	var dir string
+	for _, v := range s.cmd.Env {
+		if d, ok := strings.CutPrefix(v, "TMPDIR="); ok {
+			dir = d
+		}
+	}
+	left, _ := filepath.Glob(filepath.Join(dir, "npulua-serve-*"))
+	if len(left) != 1 {
+		t.Fatalf("left behind: %v", left)
+	}
+	next := exec.Command(binary, "--sim", "910b", "serve", "--listen", "127.0.0.1:0", script(t, "empty.lua", ""))
+	next.Env = s.cmd.Env
+	pipe, err := next.StderrPipe()
+	if err == nil {
+		err = next.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = next.Process.Kill()
+		_ = next.Wait()
+	}()
+	if line, err := bufio.NewReader(pipe).ReadString('\n'); err != nil || !strings.Contains(line, "serve: ") {
+		t.Fatalf("it says %q, %v", line, err)
+	}
+	if _, err := os.Lstat(left[0]); err == nil {
+		t.Errorf("%s is still there", left[0])
+	}
+}
+
 func TestServeRefused(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -481,6 +552,9 @@ func TestServeRefused(t *testing.T) {
 		{"serve --listen 9400 " + good, 2, `want an address such as 127.0.0.1:9400, got "9400"`},
 		{"serve --listen 127.0.0.1:http " + good, 2, "want a port from 0"},
 		{"serve --listen 192.0.2.1:0 " + good, 1, "cannot assign requested address"},
+		{"--sim 910z serve " + good, 2, `unknown profile "910z"`},
+		{"--sim 910b:2 --fault op=copy,device=7,code=507054 serve " + good, 2, "a fault of device 7: 2 visible"},
+		{"--sandbox=/no/such/folder serve " + good, 2, `"/no/such/folder" is no folder`},
 		{"serve", 2, "want one script, got 0"},
 		{"serve " + good + " 10", 2, "arguments of the script come after --"},
 		{"serve /no/such.lua", 2, `"/no/such.lua" is no file, and no script that comes with npulua`},

@@ -232,7 +232,7 @@ func TestServePage(t *testing.T) {
 	})
 	t.Run("failed", func(t *testing.T) {
 		before := []string{"--sim", "910b:2", "--fault", "op=copy,device=1,code=507054"}
-		s := serveScript(t, before, []string{"--every", "200ms", script(t, "devices.lua", devicesScript+`error("and it broke <b>here</b>")`), "--", "10"})
+		s := serveScript(t, before, []string{"--every", "200ms", "--timeout", "1m", script(t, "devices.lua", devicesScript+`error("and it broke <b>here</b>")`), "--", "10"})
 		s.until("five results", func(st serveStatus) bool { return len(st.History) >= 5 })
 		for _, l := range looks {
 			p := b.show(t, s.base+"/", "failed", l)

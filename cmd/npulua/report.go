@@ -36,19 +36,25 @@ func (o *options) writeReport(name string, data []byte) error {
 	return cmp.Or(err, f.Close())
 }
 
-// beginReport says in the folder of --report what the script runs on.
-func (p *program) beginReport(o *options, info npu.Info) error {
-	if o.report == "" {
-		return nil
-	}
+// writeSession says in the folder of --report what the script runs on.
+func (o *options) writeSession(info npu.Info) error {
 	data, err := json.Marshal(serve.Session{Backend: info.Name, Simulated: info.Simulated, Detail: info.Detail})
 	if err != nil {
 		return err
 	}
+	return o.writeReport(serve.SessionFile, append(data, '\n'))
+}
+
+// beginReport opens the folder of --report, and says there what the script runs on.
+func (p *program) beginReport(o *options, info npu.Info) error {
+	if o.report == "" {
+		return nil
+	}
+	var err error
 	if o.reportRoot, err = os.OpenRoot(o.report); err != nil {
 		return err
 	}
-	return o.writeReport(serve.SessionFile, append(data, '\n'))
+	return o.writeSession(info)
 }
 
 // endReport writes what the script has to tell into the folder of --report, before the session closes. It reports false where
@@ -65,6 +71,7 @@ func (p *program) endReport(o *options, in *luabind.Interp) bool {
 			errs = append(errs, o.writeReport(name, data))
 		}
 	}
+	errs = append(errs, o.writeSession(in.Session().Info())) // again: the script may have changed it
 	write(serve.CheckFile, in.ChecksJSON())
 	text, err := in.Metrics().Text()
 	errs = append(errs, err)

@@ -123,6 +123,9 @@ func serveCommand(p *program, o *options, args []string) int {
 	if err != nil {
 		return p.serveUsage(err)
 	}
+	if err := o.checkSession(); err != nil {
+		return p.usage(err)
+	}
 	exe, err := os.Executable()
 	if err != nil {
 		fmt.Fprintf(p.stderr, "npulua: serve: %v\n", err)
@@ -141,11 +144,12 @@ func serveCommand(p *program, o *options, args []string) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // the second signal ends the process
-	log := func(format string, args ...any) {
-		fmt.Fprintf(p.stderr, "npulua: serve: %s\n", strings.TrimSpace(fmt.Sprintf(format, args...)))
-	}
-	fmt.Fprintf(p.stderr, "npulua: serve: %s every %v on http://%s/\n", given[0], so.every, l.Addr())
+	context.AfterFunc(ctx, stop)                            // the second signal ends the process
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // the log may lose its reader; runs get the signal as usual
+	messages := newServeLog(p.stderr)
+	log := messages.printf
+	serve.RemoveLeft(os.TempDir())
+	log("%s every %v on http://%s/", given[0], so.every, l.Addr())
 	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
 		log("other machines can reach this address, and there is no authentication")
 	}
@@ -163,11 +167,36 @@ func serveCommand(p *program, o *options, args []string) int {
 			return serve.Process(ctx, exe, append(list, rest...))
 		},
 	})
-	if err := s.Serve(ctx, l, so.drain); err != nil {
+	err = s.Serve(ctx, l, so.drain)
+	if err != nil {
 		log("%v", err)
+	}
+	messages.flush()
+	if err != nil {
 		return exitError
 	}
 	return exitOK
+}
+
+// checkSession refuses options that no run could begin with. Hardware is not touched: what is wrong there may be mended later.
+func (o *options) checkSession() error {
+	if dir := o.sandbox.limits.Dir; o.sandbox.on && dir != "" {
+		if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+			return fmt.Errorf("--sandbox: %q is no folder", dir)
+		}
+	}
+	if o.session.Backend != "sim" {
+		return nil
+	}
+	s, err := npu.Open(context.Background(), o.session)
+	var e *npu.Error
+	if errors.As(err, &e) && e.Code == npu.ErrInvalidParam {
+		return errors.New(e.Detail)
+	}
+	if err == nil {
+		_ = s.Close(true) // nothing was done with it
+	}
+	return nil // a fault that was asked for, perhaps: that is for the runs
 }
 
 // sandboxEnd is how much later than serve a script in a sandbox ends its own run.

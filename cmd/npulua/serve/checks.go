@@ -83,9 +83,7 @@ func (c *checked) blame() string {
 				text = t.Name + ": " + text
 			}
 		}
-		if runes := []rune(text); len(runes) > maxBlame {
-			text = string(runes[:maxBlame]) + "..."
-		}
+		text = clip(text, maxBlame)
 		if more > 0 {
 			text += fmt.Sprintf("; and %d more", more)
 		}

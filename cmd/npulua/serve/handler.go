@@ -95,16 +95,16 @@ func (s *Server) serveTimeline(w http.ResponseWriter, req *http.Request) {
 	_, _ = w.Write(picture)
 }
 
-// iconColors are those of the icon in the browser's tab, by the outcome of the last run.
-var iconColors = map[Outcome]string{Passed: "#1a7f4b", Failed: "#c4262e", Broken: "#a8500b", TimedOut: "#7a3ab0", Stopped: "#6b7785"}
+// iconStyles are those of the icon in the browser's tab. It is hollow where nothing is known now.
+var iconStyles = map[State]string{
+	State(Passed): `fill="#1a7f4b"`, State(Failed): `fill="#c4262e"`, State(Broken): `fill="#a8500b"`, State(TimedOut): `fill="#7a3ab0"`, State(Stopped): `fill="#6b7785"`,
+	StateNone: `fill="none" stroke="#6b7785" stroke-width="2"`, StateStale: `fill="none" stroke="#c4262e" stroke-width="2" stroke-dasharray="3 2"`,
+}
 
 func (s *Server) serveIcon(w http.ResponseWriter, _ *http.Request) {
-	color := "#6b7785"
 	s.mu.Lock()
-	if last := s.last(); last != nil {
-		color = iconColors[last.Outcome]
-	}
+	style := iconStyles[s.state()]
 	s.mu.Unlock()
 	w.Header().Set("Content-Type", "image/svg+xml")
-	_, _ = fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect x="1" y="1" width="14" height="14" rx="3" fill="%s"/></svg>`+"\n", color)
+	_, _ = fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect x="1" y="1" width="14" height="14" rx="3" %s/></svg>`+"\n", style)
 }

@@ -56,7 +56,16 @@ func readReport(dir string) (Report, error) {
 			errs = append(errs, fmt.Errorf("%s: %w", name, err))
 		}
 	}
-	read(SessionFile, func(data []byte) error { return json.Unmarshal(data, &r.Session) })
+	read(SessionFile, func(data []byte) error {
+		err := json.Unmarshal(data, &r.Session)
+		if err == nil && (r.Session == nil || r.Session.Backend == "") {
+			err = errors.New("it names no backend")
+		}
+		if err != nil {
+			r.Session = nil
+		}
+		return err
+	})
 	read(MetricsFile, func(data []byte) error {
 		p := expfmt.NewTextParser(model.UTF8Validation)
 		families, err := p.TextToMetricFamilies(bytes.NewReader(data))

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -35,7 +36,7 @@ type Output struct {
 	Stdout, Stderr string // the last part of each
 }
 
-// kept is how many results the page and /status.json tell of.
+// kept is how many runs the page and /status.json tell of.
 const kept = 100
 
 // Server runs the schedule and answers requests.
@@ -45,9 +46,11 @@ type Server struct {
 
 	mu      sync.Mutex
 	began   time.Time
-	results []*Result // the last ones, oldest first
-	running *run      // nil: none
-	runs    int       // begun so far
+	newest  *Result // nil: no run has ended
+	history []Past  // the last ones, the newest among them, oldest first
+	running *run    // nil: none
+	ending  bool    // no run begins any more
+	runs    int     // begun so far
 	skipped int
 	counts  map[Outcome]int
 	// simulated is how many of counts were on the simulator.
@@ -72,6 +75,9 @@ var (
 	errStopped  = errors.New("the server ends")
 )
 
+// errNoReport is why a run that says it was done does not count: nobody knows whether it was on the simulator.
+var errNoReport = errors.New("it left no report: " + SessionFile + ", which says what it ran on, is gone")
+
 // New makes a server that has not begun.
 func New(cfg Config) *Server {
 	if cfg.Now == nil {
@@ -90,7 +96,10 @@ func New(cfg Config) *Server {
 // way may end for drain, and the listener is closed; requests are answered until then. A run that does not end even when it is killed is
 // an error, and left behind.
 func (s *Server) Serve(ctx context.Context, l net.Listener, drain time.Duration) error {
-	h := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, WriteTimeout: time.Minute}
+	h := &http.Server{
+		Handler: s.Handler(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 20 * time.Second, IdleTimeout: time.Minute, WriteTimeout: time.Minute,
+		MaxHeaderBytes: 16 << 10,
+	}
 	failed := make(chan error, 1)
 	go func() { failed <- h.Serve(l) }()
 	schedule, stop := context.WithCancel(ctx)
@@ -121,6 +130,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, drain time.Duration)
 // drain lets the run under way end, or ends it after limit.
 func (s *Server) drain(limit time.Duration) error {
 	s.mu.Lock()
+	s.ending = true
 	r := s.running
 	s.mu.Unlock()
 	if r == nil {
@@ -182,27 +192,33 @@ func (s *Server) make(ctx context.Context, r *run) {
 	defer t.Stop()
 	res := &Result{Number: r.number, Start: r.start, Status: -1, Outcome: Broken}
 	var report Report
-	dir, err := os.MkdirTemp("", "npulua-serve-")
+	f, err := newFolder(os.TempDir())
 	if err == nil {
-		defer os.RemoveAll(dir)
-		out := s.cfg.Run(ctx, dir)
+		defer f.remove()
+		out := s.cfg.Run(ctx, f.path)
 		res.Status, res.Problem, res.Stdout, res.Stderr = out.Status, out.Problem, out.Stdout, out.Stderr
 		res.Outcome = outcomeOf(out.Status)
-		report, err = readReport(dir)
+		report, err = readReport(f.path)
+		if err == nil && report.Session == nil && (res.Outcome == Passed || res.Outcome == Failed) { // on the simulator, perhaps
+			err = errNoReport
+		}
 	}
 	if err != nil {
 		res.Outcome, res.Problem = Broken, err.Error()
 	}
-	switch context.Cause(ctx) {
-	case errTimedOut:
+	s.mu.Lock()
+	ending := s.ending
+	s.mu.Unlock()
+	switch cause := context.Cause(ctx); {
+	case cause == errTimedOut:
 		res.Outcome, res.Problem = TimedOut, fmt.Sprintf("it took longer than %v", s.cfg.Timeout)
-	case errStopped:
+	case cause == errStopped:
 		res.Outcome, res.Problem = Stopped, "the server was ended"
+	case ending && endedBySignal(res.Status):
+		res.Outcome, res.Problem = Stopped, "a signal ended it while the server was ending"
 	}
 	res.Session, res.Check, res.checks, res.timeline = report.Session, report.Check, report.checks, report.Timeline
-	if res.Problem == "" && res.Outcome != Passed && res.checks != nil {
-		res.Problem = res.checks.blame()
-	}
+	res.explain()
 	res.Seconds = s.cfg.Now().Sub(r.start).Seconds()
 	if res.Outcome != Passed {
 		problem := res.Problem
@@ -226,26 +242,23 @@ func (s *Server) make(ctx context.Context, r *run) {
 		s.simulated[res.Outcome]++
 	}
 	s.report = report
-	if s.results = append(s.results, res); len(s.results) > kept {
-		s.results = s.results[1:]
+	s.newest = res
+	if s.history = append(s.history, res.past()); len(s.history) > kept {
+		s.history = slices.Delete(s.history, 0, 1)
 	}
 }
 
 // last is the newest result, nil before the first run has ended. s.mu is held.
-func (s *Server) last() *Result {
-	if len(s.results) == 0 {
-		return nil
-	}
-	return s.results[len(s.results)-1]
-}
+func (s *Server) last() *Result { return s.newest }
 
-// stale says why the figures are too old, "" where they are not: no run has ended for two intervals and a timeout. s.mu is held.
+// stale says why the figures are too old, "" where they are not: no run has ended for two intervals, a timeout, and
+// the time that ending a run may take. s.mu is held.
 func (s *Server) stale() string {
 	since, what := s.began, "no run has ended since the start"
 	if last := s.last(); last != nil {
 		since, what = last.End(), "no run has ended"
 	}
-	limit := 2*s.cfg.Every + s.cfg.Timeout
+	limit := 2*s.cfg.Every + s.cfg.Timeout + endTime
 	if age := s.cfg.Now().Sub(since); age > limit {
 		return fmt.Sprintf("%s for %v, one is due every %v", what, age.Round(time.Second), s.cfg.Every)
 	}

@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -25,6 +26,14 @@ func write(t *testing.T, dir string, files map[string]string) {
 			t.Error(err)
 		}
 	}
+}
+
+// passed is a run on hardware that has passed.
+func passed(dir string) Output {
+	if err := os.WriteFile(filepath.Join(dir, SessionFile), []byte(`{"backend": "acl"}`), 0o600); err != nil {
+		return Output{Status: -1, Problem: err.Error()}
+	}
+	return Output{}
 }
 
 // bubble runs a schedule in a time of its own, without a listener.
@@ -55,13 +64,14 @@ func get(t *testing.T, s *Server, path string) (status int, body string) {
 
 func TestSchedule(t *testing.T) {
 	runs := 0
-	cfg := Config{Every: 10 * time.Second, Timeout: 25 * time.Second, Run: func(ctx context.Context, _ string) Output {
+	cfg := Config{Every: 10 * time.Second, Timeout: 25 * time.Second, Run: func(ctx context.Context, dir string) Output {
 		runs++
 		switch runs {
 		case 1:
-			return Output{}
+			return passed(dir)
 		case 2: // over the next two
 			time.Sleep(22 * time.Second)
+			passed(dir)
 			return Output{Status: 3}
 		}
 		<-ctx.Done()
@@ -92,14 +102,56 @@ func TestStale(t *testing.T) {
 		if status, body := get(t, s, "/healthz"); status != 200 || body != "ok\n" {
 			t.Errorf("healthz at the start: %d %q", status, body)
 		}
-		time.Sleep(time.Hour + 3*time.Second)
-		if status, body := get(t, s, "/healthz"); status != 503 || !strings.Contains(body, "no run has ended since the start for 1h0m3s") {
+		if st := s.status(); st.State != StateNone {
+			t.Errorf("state at the start: %q", st.State)
+		}
+		time.Sleep(time.Hour + 6*time.Second) // ending a run that is late may take endTime
+		if status, body := get(t, s, "/healthz"); status != 200 {
+			t.Errorf("healthz while a run is ended: %d %q", status, body)
+		}
+		time.Sleep(2 * time.Second)
+		if status, body := get(t, s, "/healthz"); status != 503 || !strings.Contains(body, "no run has ended since the start for 1h0m8s") {
 			t.Errorf("healthz without results: %d %q", status, body)
 		}
 		if _, body := get(t, s, "/"); !strings.Contains(body, "The figures are old") {
 			t.Error("the page does not say that the figures are old")
 		}
 	})
+}
+
+// TestStaleLooksOld lets a run hang after one that has passed.
+func TestStaleLooksOld(t *testing.T) {
+	release := make(chan struct{})
+	run := 0
+	s := New(Config{Every: time.Second, Timeout: time.Second})
+	s.cfg.Run = func(_ context.Context, dir string) Output {
+		if run++; run == 1 {
+			return passed(dir)
+		}
+		<-release
+		return Output{Status: -1}
+	}
+	late := time.Duration(0)
+	s.cfg.Now = func() time.Time { return s.began.Add(late) }
+	s.begin()
+	s.done.Wait()
+	green := iconStyles[State(Passed)]
+	if _, icon := get(t, s, "/icon.svg"); !strings.Contains(icon, green) || s.status().State != State(Passed) {
+		t.Errorf("after the run: state %q, icon %s", s.status().State, icon)
+	}
+	s.begin()
+	late = time.Minute
+	if _, icon := get(t, s, "/icon.svg"); strings.Contains(icon, green) || !strings.Contains(icon, iconStyles[StateStale]) {
+		t.Errorf("the icon of an old result: %s", icon)
+	}
+	if _, body := get(t, s, "/"); !strings.Contains(body, `<div class="last old">too old: passed 1m ago</div>`) || !strings.Contains(body, "<title>too old: ") || strings.Contains(body, `class="last passed"`) {
+		t.Errorf("the page of an old result:\n%s", body)
+	}
+	if st := s.status(); st.State != StateStale || st.Stale == "" {
+		t.Errorf("state of an old result: %+v", st)
+	}
+	close(release)
+	s.done.Wait()
 }
 
 // TestDrain ends the server during a run.
@@ -111,10 +163,10 @@ func TestDrain(t *testing.T) {
 	}{{"in time", 5 * time.Second, Passed}, {"too long", time.Minute, Stopped}} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := New(Config{Every: time.Hour, Timeout: time.Hour, Run: func(ctx context.Context, _ string) Output {
+				s := New(Config{Every: time.Hour, Timeout: time.Hour, Run: func(ctx context.Context, dir string) Output {
 					select {
 					case <-time.After(c.takes):
-						return Output{}
+						return passed(dir)
 					case <-ctx.Done():
 						return Output{Status: -1}
 					}
@@ -132,6 +184,26 @@ func TestDrain(t *testing.T) {
 					t.Errorf("last = %+v, want %v", last, c.want)
 				}
 			})
+		})
+	}
+}
+
+// TestDrainSignal has the run get the signal that ends the server, as a service manager sends it to all of a unit.
+func TestDrainSignal(t *testing.T) {
+	for status, want := range map[int]Outcome{143: Stopped, 130: Stopped, -1: Stopped, 1: Broken} {
+		synctest.Test(t, func(t *testing.T) {
+			s := New(Config{Every: time.Hour, Timeout: time.Hour, Run: func(context.Context, string) Output {
+				time.Sleep(2 * time.Second)
+				return Output{Status: status}
+			}})
+			s.begin()
+			time.Sleep(time.Second)
+			if err := s.drain(10 * time.Second); err != nil {
+				t.Error(err)
+			}
+			if last := s.status().Last; last.Outcome != want {
+				t.Errorf("status %d: %+v, want %v", status, last, want)
+			}
 		})
 	}
 }
@@ -239,7 +311,7 @@ func TestMetrics(t *testing.T) {
 			"npulua_check_metric{device=0,metric=rate,simulated=true,test=copy,unit=B/s}": 2.5,
 		}, "npulua_run_success{}")
 		s.begin() // hangs
-		time.Sleep(31 * time.Second)
+		time.Sleep(36 * time.Second)
 		check("when all that is too old", map[string]float64{"npulua_run_success{simulated=true}": 0, "npulua_serve_running": 1, "npulua_run_timestamp_seconds{simulated=true}": began + 1}, "free_bytes", "npulua_check_")
 		close(release)
 		s.done.Wait()
@@ -327,7 +399,10 @@ func TestReport(t *testing.T) {
 	for range kept {
 		step()
 	}
-	if st := s.status(); len(st.History) != kept || st.History[0].Number != 5 {
+	if r := step(); r.Check != nil || r.timeline != nil {
+		t.Errorf("what an earlier run has left is still there: %+v", r)
+	}
+	if st := s.status(); len(st.History) != kept || st.History[0].Number != 6 {
 		t.Errorf("history has %d runs from %d on", len(st.History), st.History[0].Number)
 	}
 }
@@ -339,7 +414,7 @@ func TestServe(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	s := New(Config{Every: time.Hour, Timeout: time.Hour, Run: func(context.Context, string) Output { return Output{} }})
+	s := New(Config{Every: time.Hour, Timeout: time.Hour, Run: func(_ context.Context, dir string) Output { return passed(dir) }})
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(ctx, l, time.Minute) }()
 	for _, c := range []struct {
@@ -359,5 +434,129 @@ func TestServe(t *testing.T) {
 	cancel()
 	if err := <-ended; err != nil {
 		t.Error(err)
+	}
+}
+
+// pipeListener has one connection, without a network.
+type pipeListener struct {
+	conns  chan net.Conn
+	closed chan struct{}
+}
+
+func (l pipeListener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+func (l pipeListener) Close() error   { close(l.closed); return nil }
+func (l pipeListener) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "unix"} }
+
+// TestSlowClients have requests that never end.
+func TestSlowClients(t *testing.T) {
+	for _, request := range []string{"GET /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n", "GET /met", "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n", ""} {
+		synctest.Test(t, func(t *testing.T) {
+			l := pipeListener{make(chan net.Conn), make(chan struct{})}
+			ctx, cancel := context.WithCancel(t.Context())
+			s := New(Config{Every: time.Hour, Timeout: time.Hour, Run: func(_ context.Context, dir string) Output { return passed(dir) }})
+			ended := make(chan error, 1)
+			go func() { ended <- s.Serve(ctx, l, time.Minute) }()
+			ours, theirs := net.Pipe()
+			l.conns <- theirs
+			began := time.Now()
+			_ = ours.SetDeadline(began.Add(time.Hour))
+			go func() { _, _ = ours.Write([]byte(request)) }()
+			_, _ = io.Copy(io.Discard, ours) // until the server closes it
+			if held := time.Since(began); held > 2*time.Minute {
+				t.Errorf("%q holds a connection for %v", request, held)
+			}
+			_ = ours.Close()
+			cancel()
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestNoReport has runs that say they are done and do not say what they ran on.
+func TestNoReport(t *testing.T) {
+	for name, c := range map[string]struct {
+		run  func(dir string) Output
+		says string
+	}{
+		"nothing":        {func(string) Output { return Output{} }, "left no report"},
+		"folder is gone": {func(dir string) Output { _ = os.RemoveAll(dir); return Output{} }, "left no report"},
+		"a check fails":  {func(string) Output { return Output{Status: 3} }, "left no report"},
+		"no backend":     {func(dir string) Output { write(t, dir, map[string]string{SessionFile: "{}"}); return Output{} }, "names no backend"},
+		"null":           {func(dir string) Output { write(t, dir, map[string]string{SessionFile: "null"}); return Output{} }, "names no backend"},
+		"half a document": {func(dir string) Output {
+			write(t, dir, map[string]string{SessionFile: `{"backend": "acl"`})
+			return Output{}
+		}, SessionFile},
+	} {
+		s := New(Config{Every: time.Hour, Timeout: time.Hour, Run: func(_ context.Context, dir string) Output { return c.run(dir) }})
+		s.begin()
+		s.done.Wait()
+		if r := s.status().Last; r.Outcome != Broken || !strings.Contains(r.Problem, c.says) {
+			t.Errorf("%s: %s, %q", name, r.Outcome, r.Problem)
+		}
+		if got := samples(t, s); got["npulua_run_success"] != 0 || got["npulua_serve_runs_total{outcome=passed}"] != 0 {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+func TestProblem(t *testing.T) {
+	failing := &checked{Tests: []checkedTest{{Name: "copy", Result: "fail", Reason: "too slow"}}}
+	for _, c := range []struct {
+		r    Result
+		want string
+	}{
+		{Result{Outcome: Passed, Stderr: "npulua: a notice\n"}, ""},
+		{Result{Outcome: Broken, Stderr: "npulua: a notice\nnpulua: err.lua:1: on fire\n  hint: water\nstack traceback:\n\t[C]: in function 'error'\n"}, "npulua: err.lua:1: on fire"},
+		{Result{Outcome: Broken, Stderr: "one\ntwo\n\n"}, "two"},
+		{Result{Outcome: Broken}, ""},
+		{Result{Outcome: Broken, Status: 4, checks: new(checked)}, "no test has passed"},
+		{Result{Outcome: Broken, Stderr: "npulua: x\n", Problem: "signal: killed"}, "signal: killed"},
+		{Result{Outcome: Failed, Stderr: "npulua: x\n", checks: failing}, "copy: too slow"},
+		{Result{Outcome: TimedOut, Problem: "it took longer than 1s", checks: failing}, "it took longer than 1s; copy: too slow"},
+		{Result{Outcome: Broken, Stderr: strings.Repeat("ü", 2*maxBlame)}, strings.Repeat("ü", maxBlame) + "..."},
+	} {
+		if c.r.explain(); c.r.Problem != c.want {
+			t.Errorf("%q, want %q", c.r.Problem, c.want)
+		}
+	}
+}
+
+func TestRemoveLeft(t *testing.T) {
+	dir := t.TempDir()
+	live, err := newFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, mode := range map[string]os.FileMode{folderPrefix + "12": 0o700, folderPrefix + "data": 0o700, folderPrefix + "34": 0o755, "other": 0o700} {
+		if err := os.Mkdir(filepath.Join(dir, name), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, filepath.Join(dir, folderPrefix+"12"), map[string]string{SessionFile: "{}"})
+	if err := os.Symlink(filepath.Join(dir, "other"), filepath.Join(dir, folderPrefix+"56")); err != nil {
+		t.Fatal(err)
+	}
+	if n := RemoveLeft(dir); n != 1 {
+		t.Errorf("%d folders removed", n)
+	}
+	if _, err := os.Lstat(filepath.Join(dir, folderPrefix+"12")); err == nil {
+		t.Error("the folder that was left is there")
+	}
+	if list, _ := os.ReadDir(dir); len(list) != 5 {
+		t.Errorf("left: %v", list)
+	}
+	live.remove()
+	if _, err := os.Lstat(live.path); err == nil {
+		t.Error("a folder is there after its end")
 	}
 }

@@ -19,9 +19,31 @@ type Status struct {
 	Running        int             `json:"running"` // number of the run under way, 0: none
 	Skipped        int             `json:"skipped"`
 	Counts         map[Outcome]int `json:"counts"`
+	State          State           `json:"state"`
 	Stale          string          `json:"stale,omitempty"` // why the figures are too old
 	Last           *Result         `json:"last"`            // null: no run has ended
 	History        []Past          `json:"history"`         // oldest first
+}
+
+// State is the outcome of the last run while that is not too old; else one of those below.
+type State string
+
+// States that are no outcomes.
+const (
+	StateNone  State = "none"  // no run has ended yet
+	StateStale State = "stale" // the last result is too old, or there should be one by now
+)
+
+// state is what is known now. s.mu is held.
+func (s *Server) state() State {
+	switch last := s.last(); {
+	case s.stale() != "":
+		return StateStale
+	case last == nil:
+		return StateNone
+	default:
+		return State(last.Outcome)
+	}
 }
 
 // Past is a run of the history.
@@ -40,7 +62,7 @@ func (s *Server) status() Status {
 	st := Status{
 		SchemaVersion: SchemaVersion, Version: s.cfg.Version, Script: s.cfg.Script, EverySeconds: s.cfg.Every.Seconds(),
 		TimeoutSeconds: s.cfg.Timeout.Seconds(), Began: s.began, Now: s.cfg.Now(), Skipped: s.skipped, Counts: make(map[Outcome]int),
-		Stale: s.stale(), Last: s.last(), History: []Past{},
+		State: s.state(), Stale: s.stale(), Last: s.last(), History: []Past{},
 	}
 	for _, o := range outcomes {
 		st.Counts[o] = s.counts[o]
@@ -48,8 +70,6 @@ func (s *Server) status() Status {
 	if s.running != nil {
 		st.Running = s.running.number
 	}
-	for _, r := range s.results {
-		st.History = append(st.History, Past{r.Number, r.Start, r.Seconds, r.Status, r.Outcome, r.Problem})
-	}
+	st.History = append(st.History, s.history...)
 	return st
 }

@@ -23,7 +23,7 @@ func TestKinds(t *testing.T) {
 		{Bytes, "0", 0.0}, {Bytes, "512", 512.0}, {Bytes, "512B", 512.0}, {Bytes, "64K", 65536.0}, {Bytes, "64KiB", 65536.0}, {Bytes, "64k", 65536.0}, {Bytes, "64KB", 64000.0}, {Bytes, "64mib", 67108864.0}, {Bytes, "1.5G", 1610612736.0}, {Bytes, "1G", 1073741824.0}, {Bytes, "8192T", 9007199254740992.0},
 		{Bytes, "8193T", nil}, {Bytes, "1.3K", nil}, {Bytes, "0.1KB", 100.0}, {Bytes, "1.5", nil}, {Bytes, "K", nil}, {Bytes, "1P", nil}, {Bytes, "1Ki", nil}, {Bytes, "-1", nil}, {Bytes, "", nil}, {Bytes, "1 K", nil}, {Bytes, "1e3", nil}, {Bytes, strings.Repeat("9", 41), nil},
 		{Devices, "all", []int{0, 1, 2, 3}}, {Devices, "0,2-3", []int{0, 2, 3}}, {Devices, "3, 0", []int{3, 0}}, {Devices, "1-1", []int{1}},
-		{Devices, "4", nil}, {Devices, "0-4", nil}, {Devices, "3-2", nil}, {Devices, "0,0", nil}, {Devices, "", nil}, {Devices, "0,", nil}, {Devices, "-1", nil}, {Devices, "1-", nil}, {Devices, "0-99999999999", nil}, {Devices, "all,0", nil},
+		{Devices, "1024", nil}, {Devices, "0-1024", nil}, {Devices, "3-2", nil}, {Devices, "0,0", nil}, {Devices, "", nil}, {Devices, "0,", nil}, {Devices, "-1", nil}, {Devices, "1-", nil}, {Devices, "0-99999999999", nil}, {Devices, "all,0", nil},
 		{File, "a b", "a b"}, {File, "", nil}, {File, "a\x00b", nil},
 		{Text, "", ""},
 	} {
@@ -78,7 +78,7 @@ func FuzzKinds(f *testing.F) {
 		ids, err := parseDevices(text, devices)
 		seen := make(map[int]bool)
 		for _, id := range ids {
-			if err != nil || id < 0 || id >= devices || seen[id] {
+			if err != nil || id < 0 || id > maxDevice || seen[id] {
 				t.Errorf("devices %q of %d = %v, %v", text, devices, ids, err)
 			}
 			seen[id] = true
@@ -120,7 +120,7 @@ func TestParse(t *testing.T) {
 		{"-njv", nil, `-n wants a whole number, 1 or more, got "jv"`},
 		{"-jxv", nil, `unknown option "x" in -jxv`},
 		{"--", map[string]any{}, ""},
-		{"--device 2", nil, "--device names device 2: devices 0 to 1 are visible"},
+		{"--device 1024", nil, "--device names device 1024: the highest number is 1023"},
 	} {
 		got, err := sample().Parse(strings.Fields(tt.words), 2)
 		if tt.want == nil {

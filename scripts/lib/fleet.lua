@@ -4,6 +4,7 @@ local npu = require "npu"
 
 local fleet = {
   names = {}, -- by id, the part that a device is
+  sick = {}, -- by id, whether a test of fleet.each found the device wanting
   lost = {}, -- by id, whether the device was lost meanwhile
 }
 
@@ -60,7 +61,8 @@ local function answers(id) return (pcall(function() npu.device(id):memory() end)
 function fleet.each(id, rows, test)
   for _, row in ipairs(rows) do
     local result = test(row)
-    if (result == "fail" or result == "error") and not answers(id) then
+    if result == "fail" or result == "error" then fleet.sick[id] = true end
+    if fleet.sick[id] and not answers(id) then
       fleet.lost[id] = true
       check.test("answers still", {device = id, open = false}, function(t)
         if t:try(function() npu.device(id):memory() end) then t:fail("it did not, and does again") end
@@ -114,8 +116,8 @@ local function judge_links(links, least)
   end
 end
 
--- Whose fault the bad links are, with their texts, by id: that of devices that do not answer, then of those that most bad
--- links have in common. The two ends of a single bad link share it.
+-- Whose fault the bad links are, with their texts, by id: that of devices that do not answer, of those that were found
+-- wanting before, then of those that most bad links have in common. The two ends of a single bad link share it.
 local function blame(links)
   local guilty = {}
   local function take(ids)
@@ -136,6 +138,7 @@ local function blame(links)
     end
   end
   take(dead)
+  take(fleet.sick)
   while true do
     local count, most, ids = {}, 0, {}
     for _, l in ipairs(links) do

@@ -144,26 +144,6 @@ func (p *policy) close() {
 
 // The functions below are what modules ask before they reach out of the machine. nil means that they may.
 
-// mayRead asks for a file or folder. What goes on to use it must take it from grantedFile: the file may become
-// a link to another place after it was asked for.
-func (in *Interp) mayRead(path string) error {
-	root, name, err := in.grantedFile(path)
-	if err != nil || root == nil {
-		return err
-	}
-	_, err = root.Stat(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // whoever opens it says so
-	}
-	return in.policy.told(err)
-}
-
-// mayWrite asks for a file or folder that is made, changed, renamed or removed, as mayRead does.
-func (in *Interp) mayWrite(path string) error { return in.mayRead(path) }
-
-// mayRun asks whether programs may be started.
-func (in *Interp) mayRun() error { return in.unless(errNoPrograms) }
-
 // mayConnect asks for the network, to listen included.
 func (in *Interp) mayConnect() error { return in.unless(errNoNetwork) }
 
@@ -173,30 +153,12 @@ func (in *Interp) mayReadEnvironment() error { return in.unless(errNoEnvironment
 // mayLoadMachineCode asks for kernels and models for hardware, which the vendor's library reads by itself.
 func (in *Interp) mayLoadMachineCode() error { return in.unless(errNoMachineCode) }
 
-// mayWriteBytes asks before n bytes go to a file, a stream or elsewhere outside.
-func (in *Interp) mayWriteBytes(n int) error {
-	if in.policy == nil {
-		return nil
-	}
-	return in.policy.Write(n)
-}
-
 // unless is err in a sandbox.
 func (in *Interp) unless(err *withheld) error {
 	if in.policy == nil {
 		return nil
 	}
 	return err
-}
-
-// grantedFile is where a path of a script lies: name in root, whose methods follow no link out of it; root is nil
-// without a sandbox, and then name is the path.
-func (in *Interp) grantedFile(path string) (root *os.Root, name string, err error) {
-	if in.policy == nil {
-		return nil, path, nil
-	}
-	name, err = in.policy.inside(path)
-	return in.policy.granted, name, err
 }
 
 // maxPath bounds the length of paths, as the system does: a folder is opened for each of their parts.

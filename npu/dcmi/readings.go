@@ -112,11 +112,11 @@ func (s *reading) power() {
 
 // hbmInfo is struct dcmi_hbm_info.
 type hbmInfo struct {
-	size      uint64 // MB
-	frequency uint32 // MHz
-	used      uint64 // MB
-	celsius   int32
-	bandwidth uint32 // percent in use
+	size    uint64 // MB
+	_       uint32 // frequency in MHz
+	used    uint64 // MB
+	celsius int32
+	_       uint32 // bandwidth, percent in use
 }
 
 func (s *reading) hbm() {
@@ -143,10 +143,11 @@ func (s *reading) utilization() {
 
 // eccInfo is struct dcmi_ecc_info.
 type eccInfo struct {
-	enabled                     int32
-	single, double              uint32 // since the system was started
-	totalSingle, totalDouble    uint32
-	singleIsolated, doublePages uint32 // pages isolated; the first is reserved and always 0
+	enabled                  int32
+	single, double           uint32 // since the system was started
+	totalSingle, totalDouble uint32
+	_                        uint32 // pages isolated after single errors: reserved, always 0
+	doublePages              uint32 // and after double ones
 }
 
 func (s *reading) ecc() {

@@ -36,7 +36,7 @@ func ParseSpec(spec string) (Rule, error) {
 func notAPart(part string) error {
 	for _, f := range fields {
 		if f.name == part {
-			return fmt.Errorf("%s needs a value, as in %s=...", part, part)
+			return fmt.Errorf("%s needs a value, as in %s=VALUE", part, part)
 		}
 	}
 	if near := spell.Suggest(part, Kinds()); near != "" {

@@ -48,13 +48,7 @@ func (in *Interp) EndChecks(end ChecksEnd) (int, error) {
 		return end.Status, nil
 	}
 	r := &k.report
-	r.Ended = end.Forced
-	for _, t := range r.Tests {
-		if t.Running {
-			t.Running = false
-			t.Add(check.Errored, cmp.Or(end.Forced, "the script ended")+" before the test came to its end")
-		}
-	}
+	endTests(r, end.Forced)
 	if end.Forced == "" && !end.Exit {
 		in.addScript(end.Err)
 		for _, f := range in.failures() {
@@ -65,11 +59,36 @@ func (in *Interp) EndChecks(end ChecksEnd) (int, error) {
 	if own {
 		r.ExitStatus = r.Status()
 	}
-	err := in.writeChecks(k)
+	err := in.finishChecks(k)
 	if err != nil && r.ExitStatus == 0 {
 		r.ExitStatus = check.StatusError
 	}
 	return r.ExitStatus, err
+}
+
+// endTests notes what ended the script, and its tests that run.
+func endTests(r *check.Report, forced string) {
+	r.Ended = forced
+	for _, t := range r.Tests {
+		if t.Running {
+			t.Running = false
+			t.Add(check.Errored, cmp.Or(forced, "the script ended")+" before the test came to its end")
+		}
+	}
+}
+
+// Salvage gives what a script has printed, and the report of its tests, where the process ends without it: a call of the
+// vendor's library or of the system holds it up. Nothing here may wait for that.
+func (in *Interp) Salvage(forced string, status int) {
+	defer func() { _ = recover() }() // the script may go on meanwhile
+	if k := in.checks; k != nil && k.began && !k.written {
+		endTests(&k.report, forced)
+		k.report.ExitStatus = status
+		_ = in.writeChecks(k) // nobody is left to tell
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), flushTime)
+	defer cancel()
+	_ = in.std.Stdout.Flush(ctx) // nor here
 }
 
 // ChecksJSON is the report that EndChecks or check.finish gave, as JSON; nil where there were no tests.
@@ -91,9 +110,8 @@ func (in *Interp) addScript(err error) {
 	in.checks.report.Tests = append(in.checks.report.Tests, t)
 }
 
-// writeChecks writes the report where it was asked for.
-func (in *Interp) writeChecks(k *checks) error {
-	k.written = true
+// finishChecks is writeChecks with the time that the tests took.
+func (in *Interp) finishChecks(k *checks) error {
 	r := &k.report
 	if r.Info.Version == "" { // there was no test
 		r.Info = in.checkInfo(in.thread)
@@ -101,6 +119,13 @@ func (in *Interp) writeChecks(k *checks) error {
 	if now, err := in.thread.Now(); err == nil {
 		r.Took = now - k.start
 	}
+	return in.writeChecks(k)
+}
+
+// writeChecks writes the report where it was asked for.
+func (in *Interp) writeChecks(k *checks) error {
+	k.written = true
+	r := &k.report
 	var errs []error
 	for _, out := range []struct {
 		path string
@@ -166,7 +191,7 @@ func checkFinish(c *call) error {
 	}
 	r := &k.report
 	r.ExitStatus = r.Status()
-	if err := c.in.writeChecks(k); err != nil {
+	if err := c.in.finishChecks(k); err != nil {
 		if r.ExitStatus == 0 {
 			r.ExitStatus = check.StatusError
 		}

@@ -55,8 +55,8 @@ end)
 				t.Fatalf("%v, want exit status 4\n%s\n%s", err, stdout, stderr)
 			}
 			for _, want := range []string{c.want, `"backend": "acl"`, `"error": 2,`, `"simulated": false`,
-				`"name": "hangs",\s+"group": null,\s+"device": 0,\s+.*\s+.*\s+"result": "error",\s+"reason": "timed out after 500 ms; stream\(1, context 1, device 0\): 2 commands .* launch \\"spin\\" `,
-				`"name": "works",\s+"group": null,\s+"device": 0,\s+.*\s+.*\s+"result": "pass"`} {
+				`"name": "hangs",\s+"group": null,\s+"device": 0,\s+.*\s+.*\s+.*\s+"result": "error",\s+"reason": "timed out after 500 ms; stream\(1, context 1, device 0\): 2 commands .* launch \\"spin\\" `,
+				`"name": "works",\s+"group": null,\s+"device": 0,\s+.*\s+.*\s+.*\s+"result": "pass"`} {
 				if !regexp.MustCompile(want).Match(stdout) {
 					t.Errorf("no match for %s in\n%s\n%s", want, stdout, stderr)
 				}

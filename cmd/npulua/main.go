@@ -13,6 +13,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/term"
@@ -71,6 +72,8 @@ type program struct {
 	stdout, stderr io.Writer
 	inherited      luabind.Descriptors
 	display        *display.Display // the terminal; whoever ends the process calls its End before
+	// salvage gives the results that there are, where the process ends without the script; nil: none yet.
+	salvage atomic.Pointer[func(cause error, status int)]
 }
 
 func newProgram(stdin io.Reader, stdout, stderr io.Writer) *program {
@@ -146,6 +149,11 @@ func (p *program) execute(o *options, embedded *source) int {
 		}
 		return status
 	}
+	salvage := func(cause error, status int) {
+		in.Salvage(cause.Error(), status)
+		p.endReport(o, in)
+	}
+	p.salvage.Store(&salvage)
 	if err := p.beginReport(o, in.Session().Info()); err != nil {
 		_ = in.Close(true)
 		fmt.Fprintf(p.stderr, "npulua: --report: %v\n", err)

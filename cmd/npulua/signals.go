@@ -12,8 +12,8 @@ import (
 // grace is how long an interrupted script may take to end, teardown included.
 const grace = 2 * time.Second
 
-// lastWords is how long the process may take to say why it ends.
-const lastWords = 200 * time.Millisecond
+// lastWords is how long the process may take to say why it ends, and to give what it has.
+const lastWords = time.Second
 
 // interrupt ends the script; where it does not end in time, the process.
 func (p *program) interrupt(cancel context.CancelCauseFunc, cause error, status int) {
@@ -21,6 +21,9 @@ func (p *program) interrupt(cancel context.CancelCauseFunc, cause error, status 
 	time.AfterFunc(grace, func() {
 		p.display.End()
 		time.AfterFunc(lastWords, func() { os.Exit(status) }) // nobody may take output any more
+		if salvage := p.salvage.Load(); salvage != nil {
+			(*salvage)(cause, status)
+		}
 		fmt.Fprintf(p.stderr, "npulua: the script does not stop, ending the process without teardown\n")
 		os.Exit(status)
 	})

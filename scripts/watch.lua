@@ -81,28 +81,50 @@ local columns = {
   {"Health", "left", function(r) return r.failed and "NO ANSWER" or r.health end},
 }
 
-local function text(rows, width)
-  local cells, headers, align, notes, noted = {}, {}, {}, {}, {}
-  for i, column in ipairs(columns) do headers[i], align[i] = column[1], column[2] end
-  for _, row in ipairs(rows) do
-    local line = {}
-    for i, column in ipairs(columns) do
-      local cell = column[3](row)
-      line[i] = cell == nil and "-" or tostring(cell)
+-- What a narrow terminal does without, in this order.
+local optional = {"Name", "Streams free", "Copies", "Power", "ECC"}
+
+local function columns_of(line) return #line:gsub("[\128-\191]", "") end
+
+-- The table, without the columns whose titles are keys of hidden.
+local function grid(rows, hidden)
+  local cells, headers, align = {}, {}, {}
+  for i in ipairs(rows) do cells[i] = {} end
+  for _, column in ipairs(columns) do
+    local title, side, of = unpack(column)
+    if not hidden[title] then
+      headers[#headers + 1], align[#align + 1] = title, side
+      for i, row in ipairs(rows) do
+        local cell = of(row)
+        cells[i][#headers] = cell == nil and "-" or tostring(cell)
+      end
     end
-    cells[#cells + 1] = line
+  end
+  return tabulate.format(cells, {headers = headers, align = align})
+end
+
+-- The table, as wide as a terminal of so many columns has room for, and why what is absent is.
+local function text(rows, width)
+  local hidden, out = {}, grid(rows, {})
+  for _, title in ipairs(optional) do
+    if width and columns_of(out:match("[^\n]*")) > width then
+      hidden[title] = true
+      out = grid(rows, hidden)
+    end
+  end
+  local notes, noted = {}, {}
+  for _, row in ipairs(rows) do
     for what, why in pairs(row.absent) do
-      local note = what .. ": " .. why:match("[^\n]*")
+      local note = ("device %d, %s: %s"):format(row.id, what, why:match("[^\n]*"))
       if not noted[note] then
         noted[note] = true
-        notes[#notes + 1] = ("device %d, %s"):format(row.id, note)
+        notes[#notes + 1] = note
       end
     end
   end
   table.sort(notes)
-  local lines = {tabulate.format(cells, {headers = headers, align = align, max_width = width})}
-  for _, note in ipairs(notes) do lines[#lines + 1] = note end
-  return table.concat(lines, "\n")
+  table.insert(notes, 1, out)
+  return table.concat(notes, "\n")
 end
 
 local function document(rows, time)
@@ -150,7 +172,7 @@ repeat
     s:draw(("%s\n%s\n\n%s\n\nq: quit"):format(title, ("every %g s, sample %d"):format(opt.interval, n + 1), text(rows, (screen.size()))))
   else
     print((n == 0 and title .. "\n" or "") .. ("%.3f s"):format(time))
-    print(text(rows, "terminal"))
+    print(text(rows, (screen.size())))
   end
   io.stdout:flush()
 until not another()

@@ -74,5 +74,6 @@ func (p *program) runScript(o *options, s scripts.Script, args []string) int {
 		}
 		o.session.Backend = "sim"
 	}
-	return p.execute(o, &source{name: s.Name + ".lua", code: s.Code, operates: s.MakesHelp()})
+	o.operates = s.MakesHelp()
+	return p.execute(o, &source{name: s.Name + ".lua", code: s.Code})
 }

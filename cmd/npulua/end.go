@@ -78,6 +78,9 @@ func (p *program) finish(ctx context.Context, in *luabind.Interp, o *options, er
 	switch {
 	case interrupted && !errors.As(err, &internal):
 		p.reportInterrupt(ctx, o)
+		if bySignal(ctx) && o.operates {
+			break // where somebody stops looking is of no interest
+		}
 		in.AwaitWorkers(grace / 2) // for what they say of their waits
 		for _, line := range in.HangReport() {
 			fmt.Fprintf(p.stderr, "  %s\n", line)
@@ -199,4 +202,10 @@ func (p *program) reportLeaks(in *luabind.Interp) {
 		}
 		fmt.Fprintf(p.stderr, "  %s: %s%s\n", where, l.Kind, detail)
 	}
+}
+
+// bySignal reports whether a signal ended the script.
+func bySignal(ctx context.Context) bool {
+	var sig signalError
+	return errors.As(context.Cause(ctx), &sig)
 }

@@ -91,10 +91,7 @@ func isTerminal(stream any) bool {
 }
 
 // source is a script that comes with the binary.
-type source struct {
-	name, code string
-	operates   bool // it checks or measures devices: it gives exitNotChecked where it could not
-}
+type source struct{ name, code string }
 
 // execute runs -e and -l, then the script. embedded, where set, takes the place of a file.
 func (p *program) execute(o *options, embedded *source) int {
@@ -144,7 +141,7 @@ func (p *program) execute(o *options, embedded *source) int {
 	}
 	if _, err := open(); err != nil {
 		status := p.cannotOpen(err)
-		if status == exitError && embedded != nil && embedded.operates {
+		if status == exitError && o.operates {
 			return exitNotChecked
 		}
 		return status

@@ -15,15 +15,16 @@ import (
 
 // options is the command line.
 type options struct {
-	chunks  []chunk // -e and -l, in order
-	args    []string
-	given   []string // the options themselves, as they stand on the command line
-	report  string
-	session npu.Options
-	leaks   bool
-	timeout time.Duration // 0: none
-	version bool
-	help    bool
+	operates bool    // the script comes with npulua, and checks or measures devices: exitNotChecked where it could not
+	chunks   []chunk // -e and -l, in order
+	args     []string
+	given    []string // the options themselves, as they stand on the command line
+	report   string
+	session  npu.Options
+	leaks    bool
+	timeout  time.Duration // 0: none
+	version  bool
+	help     bool
 
 	interactive bool
 	sandbox     sandboxOptions

@@ -128,20 +128,6 @@ func (f *Fault) Close(t *Thread) error {
 	return nil
 }
 
-// InjectedECC is how many memory errors rules have injected on a device: corrected ones, and others. Zero where
-// nothing is injected.
-func (s *Session) InjectedECC(t *Thread, device int) (single, multi int64, err error) {
-	if s.injector == nil {
-		return 0, 0, nil
-	}
-	err = t.call(0, func(driver.Driver) error {
-		e := s.injector.ECC(device)
-		single, multi = e.Single, e.Multi
-		return nil
-	})
-	return single, multi, err
-}
-
 // rehearsesHangs reports whether a rule had work hang.
 func (s *Session) rehearsesHangs(t *Thread) (hangs bool) {
 	if s.injector != nil {

@@ -93,9 +93,9 @@ func TestInjectedECC(t *testing.T) {
 	if err := stream.Synchronize(th, -1); !errors.As(err, &e) || e.Code != 507054 || !e.Injected {
 		t.Errorf("Synchronize = %v, want an injected 507054", err)
 	}
-	single, multi, err := s.InjectedECC(th, 0)
-	if err != nil || single != 3 || multi != 1 {
-		t.Errorf("InjectedECC = %d, %d, %v, want 3, 1", single, multi, err)
+	r, err := s.Sensors(th, 0)
+	if err != nil || r.SingleBit.Value != 3 || r.DoubleBit.Value != 1 {
+		t.Errorf("Sensors show %v and %v memory errors, %v, want 3 and 1", r.SingleBit, r.DoubleBit, err)
 	}
 }
 

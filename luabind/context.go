@@ -23,7 +23,7 @@ var contextClass = &class[*npu.Context]{
 			{"policy", "page policy: `huge_first` (the default), `huge_only`, `normal_only`, and each with `_p2p`", oneOf("huge_first", "huge_only", "normal_only", "huge_first_p2p", "huge_only_p2p", "normal_only_p2p")},
 		}, contextAlloc},
 		{"set_current", doc{"()", "", "Makes the context current for this task.", "107017 where it was closed", `ctx:set_current()`}, nil, contextSetCurrent},
-		{"use", doc{"(fn, ...)", "results of fn", "Makes the context current, calls `fn(...)`, and makes the former one current again, also after an error.", "an error of fn, unchanged", `ctx:use(function() print(npu.current_context()) end)`}, nil, contextUse},
+		{"use", doc{"(fn, ...)", "results of fn", "Makes the context current, calls `fn(...)`, and makes the former one current again, whatever `fn` made current, also after an error.", "an error of fn, unchanged", `ctx:use(function() print(npu.current_context()) end)`}, nil, contextUse},
 		{"synchronize", doc{"([timeout])", "", "Waits for the work of all streams of the context. `timeout` in seconds; left out it waits for ever.", "507046 when the timeout is over (the work goes on); a fault of the work, once", `ctx:synchronize()`}, nil, synchronize[*npu.Context]},
 		{"set_option", doc{"(name, value)", "", "Sets an option of the context: `deterministic`, `debug_kernel`, `strong_consistency`; `value` is a whole number or a boolean (1 or 0).", "100000 for an option that does not exist", `ctx:set_option("deterministic", 1)`}, nil, contextSetOption},
 		{"get_option", doc{"(name)", "number", "Reads an option of the context.", "107021 where it was never set; 100000 for an option that does not exist", `print(ctx:get_option("deterministic"))`}, nil, contextGetOption},

@@ -16,7 +16,7 @@ type Thread struct {
 
 	s       *Session
 	c       *executor.Caller
-	history []*Context // contexts that were current, the last one is now
+	history []*Context // that were current, each once; the last open one is now
 	scope   *scope
 	task    *Task  // that t is the thread of; nil: it waits by itself
 	group   *Group // that t is part of; nil: none
@@ -118,59 +118,6 @@ func (t *Thread) reach(target *executor.Target) error {
 		t.s.noteHang(t.c, number, func() []string { return []string{who + " waits for " + t.s.targetText(target) + t.s.at(t.Site)} })
 	}
 	return own(err)
-}
-
-// CurrentContext is the context that t works in: the last one made current that is still open.
-// ErrContextNull where there is none.
-func (t *Thread) CurrentContext() (*Context, error) {
-	if c := t.current(); c != nil {
-		return c, nil
-	}
-	return nil, hinted(errorf(ErrContextNull, "this thread has no current context"), t.contextHint(", or ctx:set_current()"))
-}
-
-// contextHint is what to do where a current context is needed; or is another way.
-func (t *Thread) contextHint(or string) string {
-	if t.task != nil && t.task.number > 0 {
-		return "a task starts without a context: call npu.device(0) in it" + or
-	}
-	return "call npu.device(0) first" + or
-}
-
-func (t *Thread) current() *Context {
-	for n := len(t.history); n > 0; n = len(t.history) {
-		if c := t.history[n-1]; !c.res.closed.Load() {
-			return c
-		}
-		t.history[n-1] = nil
-		t.history = t.history[:n-1]
-	}
-	return nil
-}
-
-// maxHistory bounds how many earlier contexts a thread remembers.
-const maxHistory = 32
-
-func (t *Thread) setCurrent(c *Context) {
-	if t.current() == c {
-		return
-	}
-	if len(t.history) == maxHistory {
-		copy(t.history, t.history[1:])
-		t.history = t.history[:maxHistory-1]
-	}
-	t.history = append(t.history, c)
-}
-
-// Use makes c current, calls fn, and makes the context of before current again, also after an
-// error or a panic.
-func (t *Thread) Use(c *Context, fn func() error) error {
-	if err := c.SetCurrent(t); err != nil {
-		return err
-	}
-	old := append([]*Context(nil), t.history[:len(t.history)-1]...)
-	defer func() { t.history = old }()
-	return fn()
 }
 
 // Now is the time of the backend: virtual on the simulator, real elsewhere. It starts at zero.

@@ -35,7 +35,7 @@ const csvErrors = "a quote that is never closed, or stands inside a field; rows 
 
 var csvModule = &module{
 	name: "csv",
-	text: "Comma-separated values (RFC 4180) and their kin. Fields are strings of any bytes; a byte order mark and empty lines are skipped, ends of lines are LF or CRLF, and inside quotes they stay as they are.",
+	text: "Comma-separated values (RFC 4180) and their kin. Fields are strings of any bytes; a byte order mark and empty lines are skipped, lines end with LF, CR LF or CR, and inside quotes these stay as they are.",
 	functions: []function{
 		{"decode", doc{"(text [, options])", "rows, names", "A list with a row for each line: a list of fields, or a table by name where `header` says so. `names` is the list of names then, in order, else nil.", csvErrors, "local csv = require \"csv\"\nfor _, row in ipairs((csv.decode(\"id,rate\\n0,21.5\\n\", {header = true, numbers = true}))) do print(row.id, row.rate) end"}, csvReadOptions, csvDecode},
 		{"rows", doc{"(path [, options])", "csvreader", "Reads a file row by row, whatever its size: `for row, line in csv.rows(path)`, where `line` is the number of the line that the row begins at.", "a file that cannot be read; as `csv.decode`, when the row is read", `for row, line in require("csv").rows("rates.csv") do print(line, row[1], row[2]) end`}, csvReadOptions, csvRows},

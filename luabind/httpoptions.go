@@ -38,7 +38,11 @@ func (o opts) requestHeaders(r *web.Request) error {
 	if err != nil {
 		return err
 	}
-	r.Host = own.Get("Host")
+	if r.Host = own.Get("Host"); r.Host != "" {
+		if err := web.CheckHost(r.Host); err != nil {
+			return o.c.errorf("option \"headers\": \"Host\" is %q: %v", shortened(r.Host), err)
+		}
+	}
 	own.Del("Host")
 	for name, values := range own {
 		r.Header[name] = values

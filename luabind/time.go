@@ -11,6 +11,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 
 	"npulua/luabind/lua51"
+	"npulua/luabind/quantity"
 	"npulua/npu"
 )
 
@@ -24,11 +25,11 @@ var timeModule = &module{
 		{"now", doc{"()", "number", "The time now, in Unix seconds, exact to about a microsecond. It jumps where the clock of the machine is set: `time.monotonic` is for durations.", "", `local t = require("time").now()`}, nil, timeNow},
 		{"monotonic", doc{"()", "number", "Seconds of real time since the program began; it never jumps. Workers count from the same time.", "", "local time = require \"time\"\nlocal t0 = time.monotonic()\nprint(time.text(time.monotonic() - t0))"}, nil, timeMonotonic},
 		{"sleep", doc{"(seconds)", "", "Waits in real time. In real time other tasks go on meanwhile; virtual time stands still, and no other task of the script runs: `npu.sleep` is for pauses of those.", "less than 0 s", `require("time").sleep(0.2)`}, nil, timeSleep},
-		{"iso", doc{"([t [, options]])", "string", "A time, or now, as RFC 3339 has it: `2026-11-30T20:19:38Z`, with as many digits below the second as there are, up to 6.", "times before the year 1 or after 9999; zones that are not known", `print(require("time").iso(0)) -- 1970-01-01T00:00:00Z`},
+		{"iso", doc{"([t [, options]])", "string", "A time, or now, as RFC 3339 has it: `2026-11-30T20:19:38Z`, with as many digits below the second as there are, up to 6.", "times before the year 0 or after 9999; zones that are not known", `print(require("time").iso(0)) -- 1970-01-01T00:00:00Z`},
 			[]option{zoneOption, {"digits", "how many digits below the second, 0 to 6; as many as it has", anything}}, timeISO},
 		{"format", doc{"(t, layout [, options])", "string", "A time as a layout of strftime says: `%Y-%m-%d %H:%M:%S`. Those of `os.date`, and `%L` for milliseconds, `%f` for microseconds.", "as `time.iso`; conversions that do not exist", "local time = require \"time\"\nprint(time.format(time.now(), \"%F %T.%L\", {zone = \"local\"}))"},
 			[]option{zoneOption}, timeFormat},
-		{"parse", doc{"(text [, options])", "number", "The time that RFC 3339 text names, in Unix seconds. A blank may be in place of the T. With `zone` also text without an offset, to the second, the minute or the day.", "text that is no such time; one without an offset, where `zone` is left out", `print(require("time").parse("2026-11-30T20:19:38+01:00"))`},
+		{"parse", doc{"(text [, options])", "number", "The time that RFC 3339 text names, in Unix seconds; a leap second, `23:59:60`, is the second after it there. T and Z may be small, and a blank may be in place of the T. With `zone` also text without an offset, to the second, the minute or the day.", "text that is no such time; one without an offset, where `zone` is left out", `print(require("time").parse("2026-11-30T20:19:38+01:00"))`},
 			[]option{{"zone", "where the clock is that text without an offset was read from; as for `time.iso`", oneOf("UTC", "local")}}, timeParse},
 		{"duration", doc{"(text)", "number", "The seconds of `1h30m`, `1m 30s` or `250ms`: numbers with units, the larger ones first. Units: `w`, `d`, `h`, `m`, `s`, `ms`, `us`, `ns`.", "text that is none", `print(require("time").duration("1h30m")) -- 5400`}, nil, timeDuration},
 		{"text", doc{"(seconds)", "string", "A duration for people: `1m 30s` to the second from one minute on, three digits below: `1.5s`, `12.3ms`. `time.duration` reads it.", "infinities and NaN", `print(require("time").text(90)) -- 1m 30s`}, nil, timeText},
@@ -59,7 +60,7 @@ func timeSleep(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.t.Outside("the end of "+durationText(d.Seconds())+" of real time", func(ctx context.Context) error {
+	return c.t.Outside("the end of "+quantity.Duration(d.Seconds())+" of real time", func(ctx context.Context) error {
 		timer := time.NewTimer(d)
 		defer timer.Stop()
 		select {
@@ -70,8 +71,8 @@ func timeSleep(c *call) error {
 	})
 }
 
-// The first and last second that a four-digit year has.
-const firstSecond, lastSecond = -62135596800, 253402300799
+// The first and last second of the years that four digits can have, in UTC.
+const firstSecond, lastSecond = -62167219200, 253402300799
 
 // moment reads a time, to the microsecond, since numbers of today's size are not exact to less.
 func (c *call) moment(i int) (time.Time, error) {
@@ -80,10 +81,18 @@ func (c *call) moment(i int) (time.Time, error) {
 		return time.Time{}, err
 	}
 	if math.IsNaN(f) || f < firstSecond || f >= lastSecond+1 {
-		return time.Time{}, c.errorf("argument %d (t) must be Unix seconds in the years 1 to 9999, got %s", i, number(f))
+		return time.Time{}, c.errorf("argument %d (t) must be Unix seconds in the years 0 to 9999, got %s", i, number(f))
 	}
 	seconds := math.Floor(f)
 	return time.Unix(int64(seconds), int64(math.Round((f-seconds)*1e6))*1000), nil
+}
+
+// clock is t in a zone, where its year must have four digits, too.
+func (c *call) clock(t time.Time, zone *time.Location) (time.Time, error) {
+	if t = t.In(zone); t.Year() < firstYear || t.Year() > lastYear {
+		return t, c.errorf("argument 1 (t) is in the year %d there: years are %d to %d", t.Year(), firstYear, lastYear)
+	}
+	return t, nil
 }
 
 // momentOrNow is moment, and now where it was left out.
@@ -133,14 +142,13 @@ func timeISO(c *call) error {
 	if err != nil {
 		return err
 	}
-	layout := "2006-01-02T15:04:05.999999Z07:00"
-	if o.get("digits") != lua.LNil {
-		if digits < 0 || digits > 6 {
-			return c.errorf("option \"digits\" must be 0 to 6, got %d", digits)
-		}
-		layout = "2006-01-02T15:04:05" + strings.TrimSuffix("."+strings.Repeat("0", int(digits)), ".") + "Z07:00"
+	if o.get("digits") != lua.LNil && (digits < 0 || digits > 6) {
+		return c.errorf("option \"digits\" must be 0 to 6, got %d", digits)
 	}
-	c.push(lua.LString(t.In(zone).Format(layout)))
+	if t, err = c.clock(t, zone); err != nil {
+		return err
+	}
+	c.push(lua.LString(isoTime(t, int(digits))))
 	return nil
 }
 
@@ -161,7 +169,10 @@ func timeFormat(c *call) error {
 	if err != nil {
 		return err
 	}
-	text, err := formatTime(layout, t.In(zone))
+	if t, err = c.clock(t, zone); err != nil {
+		return err
+	}
+	text, err := formatTime(layout, t)
 	if err != nil {
 		return c.errorf("%v", err)
 	}
@@ -195,9 +206,9 @@ func timeDuration(c *call) error {
 	if err != nil {
 		return err
 	}
-	seconds, err := parseDuration(text)
+	seconds, err := quantity.ParseDuration(text)
 	if err != nil {
-		return c.errorf("%v", err)
+		return c.errorf("%q is no duration: %v", shortened(text), err)
 	}
 	c.push(lua.LNumber(seconds))
 	return nil
@@ -211,7 +222,7 @@ func timeText(c *call) error {
 	if math.IsNaN(seconds) || math.IsInf(seconds, 0) {
 		return c.errorf("argument 1 (seconds) must be a finite number, got %s", number(seconds))
 	}
-	c.push(lua.LString(durationText(seconds)))
+	c.push(lua.LString(quantity.Duration(seconds)))
 	return nil
 }
 
@@ -267,11 +278,8 @@ func findZone(name string) (*time.Location, error) {
 	case "":
 		return nil, fmt.Errorf("the name of a time zone is empty")
 	}
-	for _, layout := range []string{"-07:00", "-0700"} {
-		if t, err := time.Parse(layout, name); err == nil {
-			_, seconds := t.Zone()
-			return time.FixedZone(name, seconds), nil
-		}
+	if seconds, ok := parseOffset(name); ok {
+		return time.FixedZone(name, seconds), nil
 	}
 	zone, err := time.LoadLocation(name)
 	if err != nil || name == "Local" {

@@ -11,7 +11,7 @@ import (
 // that is not listed fails the test: the list is the picture of the layers.
 var allowed = map[string][]string{
 	"npulua/cmd/npulua/serve":        {"github.com/prometheus/client_golang/prometheus", "github.com/prometheus/client_golang/prometheus/promhttp", "github.com/prometheus/client_model/go", "github.com/prometheus/common/expfmt", "github.com/prometheus/common/model"},
-	"npulua/cmd/npulua":              {"npulua/cmd/npulua/serve", "npulua/npu/doctor", "npulua/repl", "npulua/luabind", "npulua/luabind/display", "npulua/luabind/check", "npulua/npu", "npulua/scripts", "github.com/spf13/pflag", "golang.org/x/term"},
+	"npulua/cmd/npulua":              {"npulua/cmd/npulua/serve", "npulua/npu/doctor", "npulua/repl", "npulua/luabind", "npulua/luabind/quantity", "npulua/luabind/display", "npulua/luabind/check", "npulua/npu", "npulua/scripts", "github.com/spf13/pflag", "golang.org/x/term"},
 	"npulua/npu/doctor":              {"npulua/npu"},
 	"npulua/repl":                    {"github.com/chzyer/readline", "github.com/mattn/go-runewidth", "golang.org/x/sys/unix", "golang.org/x/term"},
 	"npulua/repl/repltest":           {"github.com/creack/pty", "github.com/mattn/go-runewidth", "golang.org/x/sys/unix", "golang.org/x/term"},
@@ -19,7 +19,7 @@ var allowed = map[string][]string{
 	"npulua/luabind":                 {"npulua/luabind/check", "npulua/luabind/csv", "npulua/luabind/lua51", "npulua/npu", "github.com/go-json-experiment/json/jsontext", "github.com/yuin/gopher-lua", "npulua/luabind/cmdline", "npulua/luabind/quantity", "npulua/luabind/tabulate", "npulua/luabind/web", "golang.org/x/term", "npulua/luabind/metrics", "github.com/prometheus/client_golang/prometheus", "npulua/luabind/display"},
 	"npulua/luabind/check":           {"npulua/luabind/quantity"},
 	"npulua/luabind/csv":             {},
-	"npulua/luabind/cmdline":         {"npulua/npu", "github.com/mattn/go-runewidth"},
+	"npulua/luabind/cmdline":         {"npulua/luabind/quantity", "npulua/npu", "github.com/mattn/go-runewidth"},
 	"npulua/luabind/display":         {"github.com/mattn/go-runewidth", "github.com/vbauerster/mpb/v8", "github.com/vbauerster/mpb/v8/decor", "golang.org/x/sys/unix", "golang.org/x/term"},
 	"npulua/luabind/metrics":         {"npulua/npu", "github.com/prometheus/client_golang/prometheus", "github.com/prometheus/client_model/go", "github.com/prometheus/common/expfmt"},
 	"npulua/luabind/quantity":        {},

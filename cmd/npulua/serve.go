@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"net"
 	"os"
 	"os/signal"
@@ -17,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"npulua/cmd/npulua/serve"
+	"npulua/luabind/quantity"
 	"npulua/npu"
 	"npulua/scripts"
 )
@@ -42,25 +42,25 @@ func newServeFlags(o *serveOptions) *pflag.FlagSet {
 	return fs
 }
 
+// longestInterval is the longest time that options take, in seconds: about 31 years.
+const longestInterval = 1e9
+
 // intervalFlag is a time such as 30s or 1m30s, or a number of seconds; above zero.
 type intervalFlag struct{ d *time.Duration }
 
 func (f intervalFlag) Set(s string) error {
-	d, err := time.ParseDuration(s)
-	if v, e := strconv.ParseFloat(s, 64); e == nil && math.Abs(v) < 1e9 {
-		d, err = time.Duration(v*float64(time.Second)), nil
-	}
-	if err != nil || d < time.Millisecond {
+	v, err := quantity.ParseSeconds(s)
+	if err != nil || v < 1e-3 || v > longestInterval {
 		return fmt.Errorf("want a time such as 30s or 5m, got %q", s)
 	}
-	*f.d = d
+	*f.d = time.Duration(v * float64(time.Second))
 	return nil
 }
 func (f intervalFlag) String() string {
 	if *f.d == 0 {
 		return ""
 	}
-	return f.d.String()
+	return quantity.ExactDuration(f.d.Seconds())
 }
 func (f intervalFlag) Type() string { return "TIME" }
 
@@ -160,7 +160,7 @@ func serveCommand(p *program, o *options, args []string) int {
 			var list []string
 			list = append(list, global...)
 			if o.sandbox.on { // else it would end after the time of a script that runs once
-				list = append(list, fmt.Sprintf("--timeout=%g", (so.timeout+sandboxEnd).Seconds()))
+				list = append(list, fmt.Sprintf("--timeout=%f", (so.timeout+sandboxEnd).Seconds()))
 			}
 			list = append(list, "--report", dir)
 			list = append(list, script...)

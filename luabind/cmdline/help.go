@@ -68,7 +68,7 @@ var units = []struct {
 	text string
 }{
 	{Devices, "Devices are all, or numbers and ranges such as 0,2-3."},
-	{Seconds, "Times are seconds, or have units, d h m s ms us ns: 90, 1m30s, 500ms."},
+	{Seconds, "Times are seconds, or have units, w d h m s ms us ns: 90, 1m30s, 500ms."},
 	{Bytes, "Sizes are bytes, or have units: K, M, G, T (KiB, ...) count by 1024, KB, MB, GB, TB by 1000."},
 }
 

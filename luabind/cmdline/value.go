@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"npulua/luabind/quantity"
 	"npulua/npu"
 )
 
@@ -108,78 +109,22 @@ func (k Kind) Format(f float64) string { return k.format(f) }
 func (k Kind) format(f float64) string {
 	switch k {
 	case Seconds:
-		return formatSeconds(f)
+		return quantity.ExactDuration(f)
 	case Bytes:
 		return formatBytes(f)
 	}
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
-// digits is the unsigned decimal number that text starts with, "12" or "1.5"; "" where it starts with none.
-func digits(text string) string {
-	n := 0
-	for point := false; n < len(text) && (text[n] >= '0' && text[n] <= '9' || text[n] == '.' && !point); n++ {
-		point = point || text[n] == '.'
-	}
-	if text[:n] == "." {
-		return ""
-	}
-	return text[:n]
-}
-
-// timeUnits, the longest first; the time is times / parts seconds.
-var timeUnits = []struct {
-	name         string
-	times, parts float64
-}{{"d", 86400, 1}, {"h", 3600, 1}, {"m", 60, 1}, {"s", 1, 1}, {"ms", 1, 1e3}, {"us", 1, 1e6}, {"ns", 1, 1e9}}
-
 // longest time, in seconds: about 31 years.
 const longest = 1e9
 
-// parseSeconds reads a number of seconds, or numbers with units, the longest unit first, each at most once.
 func parseSeconds(text string) (float64, error) {
-	sum, next := 0.0, 0
-	for rest := text; rest != ""; {
-		number := digits(rest)
-		f, err := strconv.ParseFloat(number, 64)
-		if err != nil {
-			return 0, errUnwanted
-		}
-		rest = rest[len(number):]
-		if rest == "" && number == text {
-			sum = f
-			break
-		}
-		unit := rest[:len(rest)-len(strings.TrimLeft(rest, "abcdefghijklmnopqrstuvwxyz"))]
-		rest = rest[len(unit):]
-		for next < len(timeUnits) && timeUnits[next].name != unit {
-			next++
-		}
-		if next == len(timeUnits) {
-			return 0, errUnwanted
-		}
-		sum += f * timeUnits[next].times / timeUnits[next].parts
-		next++
-	}
-	if text == "" || sum > longest {
+	f, err := quantity.ParseSeconds(text)
+	if err != nil || f < 0 || f > longest {
 		return 0, errUnwanted
 	}
-	return sum, nil
-}
-
-// formatSeconds is "1m30s", or "0.5s".
-func formatSeconds(f float64) string {
-	if f < 60 || f != math.Trunc(f) || f > longest {
-		return strconv.FormatFloat(f, 'f', -1, 64) + "s"
-	}
-	var b strings.Builder
-	for _, u := range timeUnits[:4] {
-		if n := math.Floor(f / u.times); n > 0 {
-			fmt.Fprintf(&b, "%.0f%s", n, u.name)
-			f -= n * u.times
-		}
-	}
-	return b.String()
+	return f, nil
 }
 
 // sizeLetters are the prefixes of units; K is 1024, KiB too, and KB 1000.
@@ -187,7 +132,7 @@ const sizeLetters = "KMGT"
 
 // parseBytes reads a size; it must come out as a whole number of bytes.
 func parseBytes(text string) (float64, error) {
-	number := digits(text)
+	number := quantity.Digits(text)
 	r, ok := new(big.Rat).SetString(number)
 	if !ok || len(number) > 40 {
 		return 0, errUnwanted

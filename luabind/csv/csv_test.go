@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 )
 
 func readAll(text string, s Syntax) (rows [][]string, err error) {
@@ -42,7 +43,13 @@ func TestRead(t *testing.T) {
 		{"quotes", `"a,b","say ""hi""",""""` + "\n", Usual, `[["a,b" "say \"hi\"" "\""]]`},
 		{"lines in quotes", "\"a\nb\r\n\nc\",d\ne\n", Usual, `[["a\nb\r\n\nc" "d"] ["e"]]`},
 		{"blanks", " a , b \n", Usual, `[[" a " " b "]]`},
-		{"carriage return inside", "a\rb,c\n", Usual, `[["a\rb" "c"]]`},
+		{"CR alone", "a,b\r1,2\r", Usual, `[["a" "b"] ["1" "2"]]`},
+		{"CR alone, no last end of line", "a,b\r1,2", Usual, `[["a" "b"] ["1" "2"]]`},
+		{"mixed ends", "a\rb\nc\r\nd\n\re\r\r\nf\r", Usual, `[["a"] ["b"] ["c"] ["d"] ["e"] ["f"]]`},
+		{"CR in quotes", "\"a\rb\",\"\r\"\rc,\"\r\n\"", Usual, `[["a\rb" "\r"] ["c" "\r\n"]]`},
+		{"CR after a quote", "\"a\"\r\"b\"\r", Usual, `[["a"] ["b"]]`},
+		{"comments that end with CR", "#x\ra\r#y\r\nb", semicolon, `[["a"] ["b"]]`},
+		{"quotes never closed before CR", "a\rx,\"b\rc\r", Usual, "line 2, column 3: the quote that opens this field is never closed"},
 		{"byte order mark", "\ufeff\"a\",b\n", Usual, `[["a" "b"]]`},
 		{"bytes", "\xff\x00,\xfe\n", Usual, `[["\xff\x00" "\xfe"]]`},
 		{"other syntax", "# note\na;'b;c''d'\n;#\n", semicolon, `[["a" "b;c'd"] ["" "#"]]`},
@@ -73,6 +80,44 @@ func TestReadLine(t *testing.T) {
 	}
 }
 
+// TestReadPieces reads text that comes in pieces of all sizes, so that ends of lines are cut.
+func TestReadPieces(t *testing.T) {
+	text := "\ufeffa,b\r\n\"c\r\nd\",e\r\r\n\rf,\"\"\"g\r\"\r\nh,i"
+	want, err := readAll(text, Usual)
+	if err != nil || len(want) != 4 {
+		t.Fatalf("%q, %v", want, err)
+	}
+	for size := 1; size < 12; size++ {
+		r := NewReader(pieces{strings.NewReader(text), size}, Usual)
+		for _, row := range want {
+			if got, err := r.Read(); err != nil || !slices.Equal(got, row) {
+				t.Errorf("in pieces of %d B: %q, %v, want %q", size, got, err, row)
+			}
+		}
+		if _, err := r.Read(); err != io.EOF {
+			t.Errorf("in pieces of %d B: at the end %v", size, err)
+		}
+	}
+}
+
+type pieces struct {
+	r    io.Reader
+	size int
+}
+
+func (p pieces) Read(b []byte) (int, error) { return p.r.Read(b[:min(p.size, len(b))]) }
+
+// TestReadFails checks that a line that could be read in part only is no row.
+func TestReadFails(t *testing.T) {
+	r := NewReader(io.MultiReader(strings.NewReader("a\nb"), iotest.ErrReader(io.ErrClosedPipe)), Usual)
+	if row, err := r.Read(); err != nil || row[0] != "a" {
+		t.Errorf("%q, %v", row, err)
+	}
+	if row, err := r.Read(); err != io.ErrClosedPipe {
+		t.Errorf("%q, %v", row, err)
+	}
+}
+
 func TestReadLongRows(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	if rows, err := readAll(long+","+long+"\na\n", Usual); err != nil || len(rows) != 2 || rows[0][1] != long || rows[1][0] != "a" {
@@ -81,6 +126,7 @@ func TestReadLongRows(t *testing.T) {
 	for name, text := range map[string]string{
 		"line":   "\n" + strings.Repeat("x", MaxRow+1),
 		"quotes": "\n\"" + strings.Repeat("x\n", MaxRow/2+1),
+		"CR":     "\r\"" + strings.Repeat("x\r", MaxRow/2+1),
 	} {
 		var e *Error
 		if rows, err := readAll("a\n"+text, Usual); !errors.As(err, &e) || len(rows) != 1 || e.Line != 3 {

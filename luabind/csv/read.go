@@ -1,13 +1,13 @@
-// Package csv reads and writes text of separated values as RFC 4180 has it. Unlike encoding/csv it keeps ends of lines
-// inside quotes as they are, bounds what a row may take, and says in plain words what is wrong.
+// Package csv reads and writes text of separated values as RFC 4180 has it. Lines end with LF, CR LF or CR, also in one
+// text. Unlike encoding/csv it keeps ends of lines inside quotes as they are, bounds what a row may take, and says in plain words what is wrong.
 package csv
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -52,16 +52,19 @@ func (e *Error) Error() string {
 
 // Reader reads row by row.
 type Reader struct {
-	r               *bufio.Reader
-	quote, sep      []byte
-	comment         []byte
-	begun           bool
-	line            int    // number of the last one that was read
-	row             int    // line where the last row began
-	size            int    // bytes of the row so far
-	raw             []byte // the line, with its end
-	content         []byte // without
-	longLineStorage []byte
+	from       io.Reader
+	quote, sep []byte
+	comment    []byte
+	begun      bool
+	line       int    // number of the last one that was read
+	row        int    // line where the last row began
+	size       int    // bytes of the row so far
+	raw        []byte // the line, with its end; both are good until the next one is read
+	content    []byte // without
+
+	buf []byte
+	at  int   // where in buf what was not read yet begins
+	err error // of from, after what buf has
 }
 
 // NewReader makes a reader of a syntax that Check has found good.
@@ -72,7 +75,7 @@ func NewReader(r io.Reader, s Syntax) *Reader {
 		}
 		return utf8.AppendRune(nil, c)
 	}
-	return &Reader{r: bufio.NewReaderSize(r, 64<<10), quote: encode(s.Quote), sep: encode(s.Separator), comment: encode(s.Comment)}
+	return &Reader{from: r, quote: encode(s.Quote), sep: encode(s.Separator), comment: encode(s.Comment)}
 }
 
 // Line is where the last row began.
@@ -83,8 +86,11 @@ func (r *Reader) Line() int { return r.row }
 func (r *Reader) Read() ([]string, error) {
 	if !r.begun {
 		r.begun = true
-		if head, _ := r.r.Peek(3); string(head) == "\ufeff" {
-			_, _ = r.r.Discard(3) // which are in the buffer
+		const mark = "\ufeff"
+		for len(r.buf) < len(mark) && r.fill() {
+		}
+		if bytes.HasPrefix(r.buf, []byte(mark)) {
+			r.at = len(mark)
 		}
 	}
 	for {
@@ -99,32 +105,60 @@ func (r *Reader) Read() ([]string, error) {
 	}
 }
 
+// bufferSize is how much is read at once, at least.
+const bufferSize = 64 << 10
+
+// fill reads more into buf; false: there is no more.
+func (r *Reader) fill() bool {
+	if r.err != nil {
+		return false
+	}
+	if r.at > 0 {
+		r.buf = r.buf[:copy(r.buf, r.buf[r.at:])]
+		r.at = 0
+	}
+	r.buf = slices.Grow(r.buf, bufferSize)
+	n, err := r.from.Read(r.buf[len(r.buf):cap(r.buf)])
+	r.buf, r.err = r.buf[:len(r.buf)+n], err
+	return true
+}
+
 // next reads a line.
 func (r *Reader) next() error {
-	line, err := r.r.ReadSlice('\n')
-	if errors.Is(err, bufio.ErrBufferFull) {
-		r.longLineStorage = r.longLineStorage[:0]
-		for errors.Is(err, bufio.ErrBufferFull) && r.size+len(r.longLineStorage) <= MaxRow {
-			r.longLineStorage = append(r.longLineStorage, line...)
-			line, err = r.r.ReadSlice('\n')
+	for n := 0; ; {
+		rest := r.buf[r.at:]
+		for n < len(rest) && rest[n] != '\n' && rest[n] != '\r' {
+			n++
 		}
-		r.longLineStorage = append(r.longLineStorage, line...)
-		line = r.longLineStorage
-	}
-	if err == nil || errors.Is(err, io.EOF) && len(line) > 0 || errors.Is(err, bufio.ErrBufferFull) {
-		r.line++
-		r.raw = line
-		r.content = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
-		if r.size += len(line); r.size > MaxRow {
+		end := n // of the line's end
+		switch {
+		case n == len(rest):
+		case rest[n] == '\n':
+			end++
+		case n+1 < len(rest) && rest[n+1] == '\n':
+			end += 2
+		case n+1 < len(rest) || r.err != nil:
+			end++
+		}
+		done := end > n || errors.Is(r.err, io.EOF) && end > 0
+		switch {
+		case r.size+end > MaxRow:
 			begin := r.row
-			if r.size == len(line) {
-				begin = r.line
+			if r.size == 0 {
+				begin = r.line + 1
 			}
 			return &Error{begin, 1, fmt.Sprintf("the row that begins here has more than %d B: a quote may be missing", MaxRow)}
+		case !done && r.err != nil:
+			return r.err
+		case done:
+			r.line++
+			r.size += end
+			r.raw, r.content = rest[:end], rest[:n]
+			r.at += end
+			return nil
 		}
-		return nil
+		r.fill()
 	}
-	return err
 }
 
 // errorf is an error at byte pos of the line.

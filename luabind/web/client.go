@@ -100,28 +100,6 @@ func (c *Client) Close() {
 	c.transports = nil
 }
 
-// ParseURL reads an address for a Request.
-func ParseURL(text string) (*url.URL, error) {
-	u, err := url.Parse(text)
-	switch {
-	case err != nil:
-		var e *url.Error
-		if errors.As(err, &e) {
-			err = e.Err
-		}
-		return nil, fmt.Errorf("%q is no URL: %s", text, strings.TrimPrefix(err.Error(), "net/url: "))
-	case u.Scheme == "" || u.Opaque != "" && !strings.Contains(text, "://"):
-		return nil, fmt.Errorf("%q is no URL: it must begin with http:// or https://", text)
-	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, fmt.Errorf("%q: only http and https are known, not %s", u.Redacted(), u.Scheme)
-	case u.Hostname() == "" && u.User == nil:
-		return nil, fmt.Errorf("%q is no URL: it has no host", text)
-	case u.Hostname() == "":
-		return nil, fmt.Errorf("%q is no URL: it has no host", u.Redacted())
-	}
-	return u, nil
-}
-
 var errTime = errors.New("the time is over")
 
 // phase is what a request is doing.
@@ -209,6 +187,9 @@ func (r *Request) redirect(next *http.Request, via []*http.Request) error {
 	case last.Scheme == "https" && next.URL.Scheme == "http":
 		return plainError(fmt.Sprintf("a redirect from https to http is not followed, to %s", Shown(next.URL)))
 	}
+	if err := clean(next.URL); err != nil {
+		return plainError(fmt.Sprintf("a redirect to %s is not followed: %v", Shown(next.URL), err))
+	}
 	return nil
 }
 
@@ -226,25 +207,4 @@ func read(resp *http.Response, limit int64) (string, error) {
 		return "", plainError(fmt.Sprintf("the connection was closed within the answer, after %d B of its body", n))
 	}
 	return b.String(), err
-}
-
-// plainURL is without user and password.
-func plainURL(u *url.URL) string {
-	v := *u
-	v.User = nil
-	return v.String()
-}
-
-// Shown is an address for messages, without what may be secret or long: the password and the query.
-func Shown(u *url.URL) string {
-	v := *u
-	v.Fragment = ""
-	if v.RawQuery != "" {
-		v.RawQuery = "..."
-	}
-	text := v.Redacted()
-	if len(text) > 200 {
-		text = text[:197] + "..."
-	}
-	return text
 }

@@ -102,7 +102,7 @@ func TestComplete(t *testing.T) {
 		{`f:re`, `re: read`},
 		{`io.open("x"):re`, `re: read`},
 		{`s.context.device.info.cu`, `cu: cube_cores`},
-		{`npu.devices()[1].`, `: cube_cores family id max_events max_streams memory name queue_depth simulated vector_cores`},
+		{`npu.devices()[1].`, `: cube_cores family id logical max_events max_streams memory name physical queue_depth simulated vector_cores`},
 		{`npu.devices()[i].i`, `i: id`},
 		{`npu.devices().`, `:`},
 		{`npu.kernels()[1].`, `: doc name signature types`},

@@ -29,7 +29,7 @@ var deviceClass = &class[*npu.Device]{
 		{"id", doc{Text: "Number of the device among the visible ones, from 0."}, func(c *call, d *npu.Device) (lua.LValue, error) { return lua.LNumber(d.ID()), nil }},
 		{"name", doc{Text: "Name of the part, such as `Ascend910B3`."}, deviceName},
 		{"context", doc{Text: "The default context of the device."}, func(c *call, d *npu.Device) (lua.LValue, error) { return c.in.context(d.DefaultContext()), nil }},
-		{"info", doc{Text: "Table that describes the part: `name`, `family`, `cube_cores`, `vector_cores`, `memory` (bytes), `max_streams`, `max_events`, `queue_depth` (commands a stream), `simulated`. What the backend does not tell is absent."}, deviceInfo},
+		{"info", doc{Text: "Table that describes the part: `name`, `family`, `cube_cores`, `vector_cores`, `memory` (bytes), `max_streams`, `max_events`, `queue_depth` (commands a stream), `simulated`; and other numbers of the device: `logical` (in this system or container, as `ASCEND_RT_VISIBLE_DEVICES` has it) and `physical` (in the server). What the backend does not tell is absent."}, deviceInfo},
 		{"closed", doc{Text: "Whether the device was closed."}, func(c *call, d *npu.Device) (lua.LValue, error) { return lua.LBool(d.Closed()), nil }},
 	},
 	str: func(d *npu.Device) string { return fmt.Sprintf("device(%d%s", d.ID(), closedMark(d.Closed())) },
@@ -174,15 +174,20 @@ func deviceName(c *call, d *npu.Device) (lua.LValue, error) {
 }
 
 func deviceInfo(c *call, d *npu.Device) (lua.LValue, error) {
-	info, err := c.in.session.DeviceInfo(c.t, d.ID())
+	return c.infoTable(d.ID())
+}
+
+// infoTable describes a device.
+func (c *call) infoTable(id int) (*lua.LTable, error) {
+	i, err := c.in.session.DeviceInfo(c.t, id)
 	if err != nil {
 		return nil, err
 	}
-	return c.in.infoTable(info), nil
-}
-
-func (in *Interp) infoTable(i npu.DeviceInfo) *lua.LTable {
-	t := in.record("name", i.Name, "family", i.Family, "cube_cores", i.CubeCores, "vector_cores", i.VectorCores,
+	ids, err := c.in.session.DeviceIDs(c.t, id)
+	if err != nil {
+		return nil, err
+	}
+	t := c.in.record("name", i.Name, "family", i.Family, "cube_cores", i.CubeCores, "vector_cores", i.VectorCores,
 		"memory", i.Memory, "max_streams", i.MaxStreams, "max_events", i.MaxEvents, "queue_depth", i.QueueDepth,
 		"simulated", i.Simulated)
 	for _, key := range deviceKeys { // what the backend does not tell
@@ -190,5 +195,10 @@ func (in *Interp) infoTable(i npu.DeviceInfo) *lua.LTable {
 			t.RawSetString(key, lua.LNil)
 		}
 	}
-	return t
+	for key, number := range map[string]int{"logical": ids.Logical, "physical": ids.Physical} {
+		if number >= 0 {
+			t.RawSetString(key, lua.LNumber(number))
+		}
+	}
+	return t, nil
 }

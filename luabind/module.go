@@ -28,7 +28,7 @@ var moduleFunctions = slices.Concat(coreFunctions, taskFunctions, channelFunctio
 var coreFunctions = []function{
 	{"device", doc{"(id)", "device", "Retains a device and makes its default context current for this task. Ids count from 0. Asking again gives the same device.", "107001 where there is no such device", `local dev = npu.device(0)`}, nil, moduleDevice},
 	{"device_count", doc{"()", "number", "Number of visible devices.", "", `print(npu.device_count())`}, nil, moduleDeviceCount},
-	{"devices", doc{"()", "table", "A table for every visible device: `id`, `name`, `family`, `cube_cores`, `vector_cores`, `memory` (bytes), `max_streams`, `max_events`, `queue_depth`, `simulated`. It retains none.", "", `for _, d in ipairs(npu.devices()) do print(d.id, d.name) end`}, nil, moduleDevices},
+	{"devices", doc{"()", "table", "A table for every visible device: `id`, and what `dev.info` has: `logical` and `physical` number, `name`, `family`, `cube_cores`, `vector_cores`, `memory` (bytes), `max_streams`, `max_events`, `queue_depth`, `simulated`. It retains none.", "", `for _, d in ipairs(npu.devices()) do print(d.id, d.name) end`}, nil, moduleDevices},
 	{"current_context", doc{"()", "context", "The context that is current for this task; nil where there is none.", "", `print(npu.current_context())`}, nil, moduleCurrentContext},
 	{"current_device", doc{"()", "device", "The device of the current context; nil where there is none.", "", `print(npu.current_device())`}, nil, moduleCurrentDevice},
 	{"host", doc{"(dtype, count or table [, options])", "buffer", "Host memory for `count` elements, all zero, or for the numbers of a table. Pinned memory is what queued copies need; it wants a current context.", "107002 without a current context; 100000 for a type or count that cannot be", `local h = npu.host("float32", {1, 2, 3})`}, pinnedOption, moduleHost},
@@ -96,7 +96,7 @@ func moduleDevice(c *call) error {
 		return err
 	}
 	if id < 0 || id > math.MaxInt32 {
-		return c.fail(npu.ErrInvalidDevice, "there is no device %d: %d visible", id, c.in.session.DeviceCount())
+		return c.in.session.NoDevice(id)
 	}
 	dev, err := c.t.Device(int(id))
 	if err == nil {
@@ -113,11 +113,10 @@ func moduleDeviceCount(c *call) error {
 func moduleDevices(c *call) error {
 	list := c.L.NewTable()
 	for id := range c.in.session.DeviceCount() {
-		info, err := c.in.session.DeviceInfo(c.t, id)
+		t, err := c.infoTable(id)
 		if err != nil {
 			return err
 		}
-		t := c.in.infoTable(info)
 		t.RawSetString("id", lua.LNumber(id))
 		list.Append(t)
 	}

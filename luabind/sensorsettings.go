@@ -73,7 +73,7 @@ func (c *call) deviceID(i int) (int, error) {
 	}
 	id, err := c.int(i, "device")
 	if err == nil && (id < 0 || id >= int64(c.in.session.DeviceCount())) {
-		err = c.fail(npu.ErrInvalidDevice, "there is no device %d: %d visible", id, c.in.session.DeviceCount())
+		err = c.in.session.NoDevice(id)
 	}
 	return int(id), err
 }

@@ -13,7 +13,7 @@ type shape struct {
 	keys []string
 }
 
-var deviceKeys = []string{"name", "family", "cube_cores", "vector_cores", "memory", "max_streams", "max_events", "queue_depth", "simulated"}
+var deviceKeys = []string{"name", "family", "cube_cores", "vector_cores", "memory", "max_streams", "max_events", "queue_depth", "simulated", "logical", "physical"}
 
 var tensorKeys = []string{"name", "dtype", "shape", "count", "bytes"}
 

@@ -8,6 +8,7 @@ import (
 	"npulua/npu/acl"
 	"npulua/npu/internal/driver"
 	"npulua/npu/internal/fault"
+	"npulua/npu/internal/visible"
 	"npulua/npu/null"
 	"npulua/npu/sim"
 )
@@ -17,7 +18,10 @@ type Info struct {
 	Name      string // "sim", "null": what npu.backend shows
 	Simulated bool   // no result of it says anything about real hardware
 	Detail    string // one line for people: the profile, or why the backend was chosen
-	Notice    string // to be shown on standard error once, "" for nothing
+	Notice    string // to be shown on standard error once, lines; "" for nothing
+
+	visible visible.Devices
+	system  int // devices that there are, visible or not, of the simulator
 }
 
 // backends is what Options.Backend can name, besides "auto": hardware where there is some, else the simulator.
@@ -60,11 +64,14 @@ func openSim(opts Options) (driver.Driver, Info, error) {
 	if err != nil {
 		return nil, Info{}, errorf(ErrInvalidParam, "%v", err)
 	}
-	d, err := sim.Open(sim.Config{Profile: p, Devices: count, Memory: opts.Memory})
+	v := visible.FromEnvironment(count)
+	ids := v.Visible(count)
+	d, err := sim.Open(sim.Config{Profile: p, Devices: len(ids), Logical: ids, Memory: opts.Memory})
 	if err != nil {
 		return nil, Info{}, err
 	}
-	return fault.New(d), Info{Name: "sim", Simulated: true, Detail: fmt.Sprintf("simulated %s, %d device(s), timing modelled", p.SoC, count)}, nil
+	return fault.New(d), Info{Name: "sim", Simulated: true, Detail: fmt.Sprintf("simulated %s, %d device(s), timing modelled", p.SoC, len(ids)),
+		visible: v, system: count}, nil
 }
 
 // describer is a driver that can say in a line what it drives. The error says why nothing can be done with it.
@@ -77,7 +84,7 @@ func openACL(Options) (driver.Driver, Info, error) {
 	if err != nil {
 		return nil, Info{}, own(err)
 	}
-	return d, Info{Name: "acl"}, nil
+	return d, Info{Name: "acl", visible: visible.FromEnvironment(visible.Unknown)}, nil
 }
 
 // noHardware says in a few words why no hardware is used. Whoever has no library has no use for all the places

@@ -1,7 +1,6 @@
 package npu
 
 import (
-	"fmt"
 	"time"
 
 	"npulua/npu/internal/driver"
@@ -34,7 +33,9 @@ func (t *Thread) Device(id int) (*Device, error) {
 	}
 	s := t.s
 	if id < 0 || id >= s.count {
-		return nil, &Error{Code: ErrInvalidDevice, Call: "aclrtSetDevice", Detail: fmt.Sprintf("there is no device %d: %d visible", id, s.count)}
+		e := s.NoDevice(int64(id))
+		e.Call = "aclrtSetDevice"
+		return nil, e
 	}
 	s.retaining.Lock() // two threads that retain one device get one handle
 	defer s.retaining.Unlock()

@@ -11,12 +11,12 @@ import (
 
 // What a report on an installation needs beside a session.
 type (
-	Library       = acl.Library   // the vendor's library
-	LoadAttempt   = acl.Attempt   // one place where it was looked for
-	LoadError     = acl.LoadError // why it cannot be used
-	DeviceIDs     = acl.DeviceIDs // the numbers of a device
-	LibrarySymbol = acl.Symbol    // a function of the library
-	PartVersion   = acl.Version   // the version of a part of the installation
+	Library       = acl.Library      // the vendor's library
+	LoadAttempt   = acl.Attempt      // one place where it was looked for
+	LoadError     = acl.LoadError    // why it cannot be used
+	DeviceIDs     = driver.DeviceIDs // the numbers of a device
+	LibrarySymbol = acl.Symbol       // a function of the library
+	PartVersion   = acl.Version      // the version of a part of the installation
 )
 
 // InspectLibrary loads the vendor's library, if it can be, and tells about it: also where no session can be opened.
@@ -26,10 +26,10 @@ func InspectLibrary() (Library, error) {
 	return l, own(err)
 }
 
-// DeviceIDs are the numbers of a visible device, by its user id. The simulator has no others.
+// DeviceIDs are the numbers of a visible device, by its user id.
 func (s *Session) DeviceIDs(t *Thread, user int) (ids DeviceIDs, err error) {
 	ids = DeviceIDs{User: user, Logical: user, Physical: user}
-	numberer, ok := s.drv.(interface{ DeviceIDs(user int) DeviceIDs })
+	numberer, ok := s.drv.(driver.Numberer)
 	if !ok {
 		return ids, nil
 	}

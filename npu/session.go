@@ -99,7 +99,7 @@ func Open(ctx context.Context, opts Options) (*Session, error) {
 		return s, nil
 	}
 	if s, err2 := open(ctx, opts, "sim"); err2 == nil {
-		s.info.Notice = noHardware(err) + ", using the simulator: " + s.info.Detail
+		s.info.Notice = strings.TrimSuffix(noHardware(err)+", using the simulator: "+s.info.Detail+"\n"+s.info.Notice, "\n")
 		return s, nil
 	} else {
 		return nil, err2
@@ -157,6 +157,8 @@ func (s *Session) begin(d driver.Driver) (err error) {
 	if x, ok := d.(describer); ok {
 		s.info.Detail, err = x.Describe(s.count)
 	}
+	s.info.visible = unseen(s.info.visible, s.count)
+	s.info.Notice = s.info.visible.Warnings()
 	return err
 }
 
@@ -166,13 +168,13 @@ func (s *Session) Main() *Thread { return s.main }
 // Info tells what runs the commands.
 func (s *Session) Info() Info { return s.info }
 
-// SimSpec is what Options.Sim would have to be for a session like this one, "910b:4".
+// SimSpec is what Options.Sim would have to be for a session like this one in this environment, "910b:4".
 func (s *Session) SimSpec() string {
 	profile := cmp.Or(s.opts.Sim, defaultSim)
 	if i := strings.LastIndexByte(profile, ':'); i >= 0 {
 		profile = profile[:i]
 	}
-	return fmt.Sprintf("%s:%d", profile, s.count)
+	return fmt.Sprintf("%s:%d", profile, s.info.system)
 }
 
 // DeviceCount is the number of visible devices.

@@ -23,6 +23,7 @@ var binary string
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	_ = os.Unsetenv("ASCEND_RT_VISIBLE_DEVICES") // tests that need it set it
 	os.Exit(runTests(m))
 }
 

@@ -156,8 +156,8 @@ func (p *program) execute(o *options, embedded *source) int {
 		fmt.Fprintf(p.stderr, "npulua: --report: %v\n", err)
 		return exitError
 	}
-	if notice := in.Session().Info().Notice; notice != "" {
-		fmt.Fprintf(p.stderr, "npulua: %s\n", notice)
+	for notice := range strings.Lines(in.Session().Info().Notice) {
+		fmt.Fprintf(p.stderr, "npulua: %s\n", strings.TrimSuffix(notice, "\n"))
 	}
 	if o.sandbox.simulated {
 		fmt.Fprintf(p.stderr, "npulua: --sandbox uses the simulator unless --backend says else: %s\n", in.Session().Info().Detail)

@@ -21,10 +21,3 @@ type Symbol struct {
 	Since   string // release of CANN in which it came, "" where every one from 7.0 on has it
 	Present bool
 }
-
-// DeviceIDs are the numbers of one device; -1: the library does not tell.
-type DeviceIDs struct {
-	User     int // among the visible devices: what every call takes
-	Logical  int // in this system or container
-	Physical int // in the server
-}

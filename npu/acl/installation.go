@@ -87,9 +87,9 @@ func (d *Driver) partVersion(part string) string {
 	return version
 }
 
-// DeviceIDs are the numbers of the device that the user id names.
-func (d *Driver) DeviceIDs(user int) DeviceIDs {
-	ids := DeviceIDs{user, -1, -1}
+// DeviceIDs implements driver.Numberer.
+func (d *Driver) DeviceIDs(user int) driver.DeviceIDs {
+	ids := driver.DeviceIDs{User: user, Logical: -1, Physical: -1}
 	ask := func(f *function, to *int) bool {
 		if f.address == 0 || d.call(f, uintptr(user), d.out.at(0)) != nil {
 			return false

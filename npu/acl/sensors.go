@@ -4,12 +4,10 @@ package acl
 
 import (
 	"context"
-	"os"
-	"strconv"
-	"strings"
 
 	"npulua/npu/dcmi"
 	"npulua/npu/internal/driver"
+	"npulua/npu/internal/visible"
 )
 
 // Sensors implements driver.Sensors, through libdcmi.
@@ -23,26 +21,8 @@ func (d *Driver) Sensors(id int) (driver.SensorReader, error) {
 	}
 	ids := d.DeviceIDs(id)
 	if ids.Logical < 0 { // a library before 8.5
-		ids.Logical = visible(os.Getenv("ASCEND_RT_VISIBLE_DEVICES"), id)
+		ids.Logical = visible.FromEnvironment(visible.Unknown).Logical(id)
 	}
 	device := dcmi.Device(ids)
 	return func(ctx context.Context) (driver.SensorReadings, error) { return d.sensors.Read(ctx, device) }, nil
-}
-
-// visible is the logical id of a device as ASCEND_RT_VISIBLE_DEVICES numbers them: ids with commas, up to the first
-// character that cannot be. Without the variable logical ids are user ids.
-func visible(value string, user int) int {
-	fields := strings.Split(value, ",")
-	if value == "" || user >= len(fields) {
-		return user
-	}
-	f := fields[user]
-	end := 0
-	for end < len(f) && f[end] >= '0' && f[end] <= '9' {
-		end++
-	}
-	if id, err := strconv.Atoi(f[:end]); err == nil {
-		return id
-	}
-	return user
 }

@@ -90,7 +90,11 @@ func (x *examination) conclude() {
 	opened := b.Error == "" && b.Detail != ""
 	x.report.Usable = opened && len(x.report.Devices) > 0 && passed == len(x.report.Devices)
 	if opened && len(x.report.Devices) == 0 {
-		x.find(Fail, "there is no device", "--sim=910b:1 simulates one")
+		remedy := "--sim=910b:1 simulates one"
+		if x.report.Visible != nil {
+			remedy = "unset " + npu.VisibleVariable + ", which hides them"
+		}
+		x.find(Fail, "there is no device", remedy)
 	}
 	if x.report.Usable {
 		for i, f := range x.report.Findings {

@@ -59,7 +59,7 @@ var sections = []section{
 	{"symbols", "Functions of the library", false, nil},
 	{"driver", "Driver and device files", false, (*examination).driver},
 	{"container", "Container", false, (*examination).container},
-	{"environment", "Environment", false, (*examination).environment},
+	{"environment", "Environment", true, (*examination).environment},
 	{"devices", "Devices and self-test", true, (*examination).devices},
 	{"sensors", "Sensors", true, nil}, // the devices' part makes its findings
 }

@@ -165,64 +165,6 @@ func TestInstalled(t *testing.T) {
 	}
 }
 
-func TestParseVisible(t *testing.T) {
-	for _, c := range []struct {
-		value string
-		count int
-		ids   []int
-		level Level  // of the first problem, "" for none
-		says  string // its text
-		tidy  string // the value of its remedy
-	}{
-		{"0", 8, []int{0}, "", "", ""},
-		{"1,2,3", 8, []int{1, 2, 3}, "", "", ""},
-		{"1,2,3", 0, []int{1, 2, 3}, "", "", ""},
-		{"1, 2", 8, []int{1}, Warn, "blank", "1,2"},
-		{"1 ,2", 8, []int{1}, Warn, "blank", "1,2"},
-		{" 1,2", 8, nil, Warn, "blank", "1,2"},
-		{"1,3,8", 8, []int{1, 3}, Warn, "no device 8", "1,3"},
-		{"1,x,2", 8, []int{1}, Warn, `"x"`, "1,2"},
-		{"1,,2", 8, []int{1}, Warn, `""`, "1,2"},
-		{"1,-1", 8, []int{1}, Warn, `"-1"`, "1"},
-		{"+1", 8, nil, Warn, `"+1"`, "1"},
-		{"3,1", 8, []int{3, 1}, Fail, "ascending", "1,3"},
-		{"1,1", 8, []int{1, 1}, Fail, "twice", "1"},
-		{"99999999999999999999", 8, nil, Warn, "stops", "0"},
-		{"all", 8, nil, Warn, `"all"`, "0"},
-		{"", 8, nil, Warn, "empty", ""},
-	} {
-		ids, found := parseVisible(c.value, c.count)
-		if !slices.Equal(ids, c.ids) {
-			t.Errorf("%q: ids %v, want %v", c.value, ids, c.ids)
-		}
-		if (c.level == "") != (len(found) == 0) {
-			t.Errorf("%q: %v", c.value, found)
-			continue
-		}
-		if c.level != "" && (found[0].Level != c.level || !strings.Contains(found[0].Text, c.says) || c.tidy != "" && !strings.HasSuffix(found[0].Remedy, "="+c.tidy)) {
-			t.Errorf("%q: %+v", c.value, found[0])
-		}
-	}
-}
-
-func FuzzParseVisible(f *testing.F) {
-	f.Add("1, 2", 8)
-	f.Add("3,1", 0)
-	f.Fuzz(func(t *testing.T, value string, count int) {
-		ids, found := parseVisible(value, count)
-		for _, id := range ids {
-			if id < 0 || count > 0 && id >= count {
-				t.Errorf("id %d", id)
-			}
-		}
-		for _, p := range found {
-			if p.Remedy == "" {
-				t.Errorf("no remedy: %+v", p)
-			}
-		}
-	})
-}
-
 // A run is over when its context is, and a library that does not come back is left alone.
 func TestRunEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"npulua/npu"
 )
 
 // environ is an environment by name.
@@ -34,13 +36,16 @@ var remarks = []struct {
 }
 
 func (x *examination) environment(context.Context) {
-	if value, set := x.env[visibleVariable]; set {
+	if value, set := x.env[npu.VisibleVariable]; set {
 		x.visible(value)
+	}
+	if x.simulated() { // nothing else is read
+		return
 	}
 	x.libraryPath()
 	var names []string
 	for name := range x.env {
-		if strings.HasPrefix(name, "ASCEND_") && name != visibleVariable {
+		if strings.HasPrefix(name, "ASCEND_") && name != npu.VisibleVariable {
 			names = append(names, name)
 		}
 	}
@@ -71,18 +76,35 @@ func (x *examination) variable(name string) {
 }
 
 func (x *examination) visible(value string) {
-	x.record(visibleVariable)
-	ids, problems := parseVisible(value, x.nodes)
-	x.report.Visible = &Visible{value, append([]int{}, ids...)}
-	x.report.Findings = append(x.report.Findings, problems...)
-	if len(problems) > 0 {
+	x.record(npu.VisibleVariable)
+	v := npu.ParseVisible(value, x.systemDevices())
+	x.report.Visible = &Visible{value, append([]int{}, v.IDs...)}
+	for _, p := range v.Problems {
+		level := Warn
+		if p.Fatal {
+			level = Fail
+		}
+		x.find(level, p.Text, p.Remedy)
+	}
+	if len(v.Problems) > 0 {
 		return
 	}
 	var pairs []string
-	for user, id := range ids {
+	for user, id := range v.IDs {
 		pairs = append(pairs, fmt.Sprintf("%d is %d", user, id))
 	}
-	x.note(visibleVariable + "=" + value + ": devices are numbered anew, " + strings.Join(pairs, ", "))
+	x.note(npu.VisibleVariable + "=" + value + ": devices are numbered anew, " + strings.Join(pairs, ", "))
+}
+
+// systemDevices is the number of devices that there are, visible or not; -1: not known.
+func (x *examination) systemDevices() int {
+	if x.simulated() {
+		return npu.SimulatedDevices(x.Session.Sim)
+	}
+	if x.nodes > 0 {
+		return x.nodes
+	}
+	return -1
 }
 
 // stubFolders are parts of paths to libraries for building programs.

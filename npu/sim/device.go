@@ -181,6 +181,15 @@ func (d *Driver) DeviceInfo(id int) (driver.DeviceInfo, error) {
 	}, nil
 }
 
+// DeviceIDs implements driver.Numberer. The server has no containers: its numbers are physical, too.
+func (d *Driver) DeviceIDs(user int) driver.DeviceIDs {
+	ids := driver.DeviceIDs{User: user, Logical: user, Physical: user}
+	if user >= 0 && user < len(d.logical) {
+		ids.Logical, ids.Physical = d.logical[user], d.logical[user]
+	}
+	return ids
+}
+
 // StreamsFree implements driver.Prober.
 func (d *Driver) StreamsFree() (int, error) {
 	ctx, err := d.needContext("aclrtGetStreamAvailableNum")

@@ -19,15 +19,17 @@ import (
 type Config struct {
 	Profile *Profile          // the part; nil: 910b
 	Devices int               // number of devices; negative: none
+	Logical []int             // numbers of the devices in the server; nil: those that they have here
 	Memory  driver.HostMemory // of the simulated devices and of pinned memory; nil: what the host has
 }
 
 // Driver is one simulated process. It implements driver.Driver and the optional interfaces Clock,
-// Prober, Loader, Peers, Capturer, Modeler, Watcher, Inspector, Threads, Stopper, Namer, Aborter, Rehearser, Sensors,
+// Prober, Numberer, Loader, Peers, Capturer, Modeler, Watcher, Inspector, Threads, Stopper, Namer, Aborter, Rehearser, Sensors,
 // SensorSetter and Closer. Not safe for concurrent use.
 type Driver struct {
 	profile *Profile
 	devices []*device
+	logical []int
 	memory  driver.HostMemory
 
 	now      time.Duration
@@ -91,6 +93,7 @@ func Open(cfg Config) (*Driver, error) {
 	}
 	d := &Driver{
 		profile:  p,
+		logical:  cfg.Logical,
 		memory:   driver.Unbounded{},
 		thread:   new(thread),
 		handles:  0x1000,

@@ -161,6 +161,19 @@ type Prober interface {
 	StreamID(s Stream) (int, error)
 }
 
+// Numberer is implemented by a driver whose devices have other numbers besides.
+type Numberer interface {
+	// DeviceIDs are the numbers of a visible device.
+	DeviceIDs(user int) DeviceIDs
+}
+
+// DeviceIDs are the numbers of one device; -1: the driver does not tell.
+type DeviceIDs struct {
+	User     int // among the visible devices: what every call takes
+	Logical  int // in this system or container
+	Physical int // in the server
+}
+
 // Loader is implemented by a driver that can launch kernels.
 type Loader interface {
 	// LoadKernel makes the kernel usable in the current device: CodeRtParamInvalid for an unknown

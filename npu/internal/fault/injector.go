@@ -13,6 +13,7 @@ type Simulated interface {
 	driver.Driver
 	driver.Clock
 	driver.Prober
+	driver.Numberer
 	driver.Loader
 	driver.Peers
 	driver.Capturer

@@ -43,6 +43,10 @@
 //	signals         1: handlers for signals on loading, with SA_ONSTACK; 2: without it; 3: without it, for
 //	                all but realtime signals; none where ASCEND_COREDUMP_SIGNAL is "none"
 //	signals_at      when they are installed; 0: on loading, 1: in aclInit, 2: in aclrtSetDevice, at its begin
+//	                3: on a thread that aclrtSetDevice starts, after signals_ms (20)
+//	late_us         the time of a record comes so much later than somebody asked for it first (200)
+//	told_late       1: exception callbacks come in the wait that returns the failure; 0: when the task fails
+//	stuck           1: a record that was dropped is never reached: who waits for it waits for ever
 //	exit_ms         the end of the process takes so long (the vendor's about 1100)
 //	setdevice_ms    aclrtSetDevice takes so long
 //	fds             file descriptors that the first aclrtSetDevice of a device opens, without O_CLOEXEC

@@ -266,11 +266,18 @@ func TestCapture(t *testing.T) {
 	l.ok("aclrtRecordEvent", fork, side)
 	l.ok("aclmdlRICaptureBegin", s, 0)
 	l.want(107024, "aclrtStreamWaitEvent", s, fork)
-	l.want(507903, "aclmdlRICaptureEnd", s, address(make([]uintptr, 1)))
+	l.ok("aclmdlRIDestroy", l.make2("aclmdlRICaptureEnd", s)) // the refusal did no harm
 	l.ok("aclrtSynchronizeDevice")
+
+	l.ok("aclmdlRICaptureBegin", s, 0)
+	l.ok("aclrtRecordEvent", fork, s)
+	l.ok("aclrtRecordEvent", fork, 0) // on a default stream: an ordinary event again, but for the host
+	l.want(107028, "aclrtSynchronizeEvent", fork)
+	l.ok("aclrtRecordEvent", join, s)
 	for _, e := range []uintptr{fork, join} {
 		l.ok("aclrtDestroyEvent", e)
 	}
+	l.ok("aclmdlRIDestroy", l.make2("aclmdlRICaptureEnd", s))
 }
 
 func TestControl(t *testing.T) {

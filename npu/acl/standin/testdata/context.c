@@ -36,11 +36,6 @@ int context_end(struct context *c) {
 	for (struct stream *s = c->streams; s;) {
 		if (s->capture)
 			capture_abandon(s->capture->graph);
-		if (s->count) {
-			stream_wait(s, -1);
-			s = c->streams; // others may have changed the list meanwhile
-			continue;
-		}
 		s = s->next;
 	}
 	c->dead = true;

@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-struct control control = {.devices = 2, .memory_mb = 0, .soc = 910, .depth = 2013, .check = {1, 1, 1, 1, 1, 1, 1}};
+struct control control = {.devices = 2, .memory_mb = 0, .soc = 910, .depth = 2013, .late_us = 200, .signals_ms = 20, .check = {1, 1, 1, 1, 1, 1, 1}};
 
 static const char *const rule_names[RULES] = {"check_thread", "check_callback", "check_closed", "check_event", "check_pageable", "check_struct", "check_model"};
 
@@ -15,6 +15,7 @@ static struct { const char *name; _Atomic int64_t *value; } keys[] = {
 	{"hang", &control.hang}, {"hang_sync", &control.hang_sync}, {"reuse", &control.reuse}, {"signals", &control.signals}, {"signals_at", &control.signals_at},
 	{"exit_ms", &control.exit_ms}, {"setdevice_ms", &control.setdevice_ms}, {"fds", &control.fds}, {"depth", &control.depth},
 	{"absorb_ns", &control.absorb_ns}, {"fault", &control.fault}, {"nth_task", &control.nth_task}, {"first_visible", &control.first_visible},
+	{"late_us", &control.late_us}, {"told_late", &control.told_late}, {"stuck", &control.stuck}, {"signals_ms", &control.signals_ms},
 };
 
 // The functions of all libraries.
@@ -91,27 +92,55 @@ API int standin_enter(struct fn *f, unsigned flags) {
 static __thread char messages[MESSAGES], given[MESSAGES];
 static __thread int last_error;
 
-API int standin_fail(int code, const char *format, ...) {
-	char line[512];
-	const char *name = entered ? entered : "runtime";
-	int n = snprintf(line, sizeof line, "EZ%04d: [stand-in] %s returns %d: ", code % 10000, name, code);
-	va_list ap;
-	va_start(ap, format);
-	vsnprintf(line + n, sizeof line - (size_t)n, format, ap);
-	va_end(ap);
-	size_t len = strlen(line), old = strlen(messages);
+// push puts a message above those that were not taken yet.
+static int push(int code, const char *text) {
+	size_t len = strlen(text), old = strlen(messages);
 	if (len + old + 2 > MESSAGES)
 		messages[old = MESSAGES - len - 2] = 0;
 	memmove(messages + len + 1, messages, old + 1);
-	memcpy(messages, line, len);
+	memcpy(messages, text, len);
 	messages[len] = '\n';
 	if (code >= RT_PARAM)
 		last_error = code;
 	return code;
 }
 
+// frame is a line as the vendor's library writes it: who, when, which error, and where in its source.
+static void frame(char *out, size_t room, const char *name, const char *id, const char *text) {
+	snprintf(out, room, "[PID: %d] 2026-12-01-02:33:35.040.175 %s(%s): %s[FUNC:%s][FILE:standin.c][LINE:61]", (int)getpid(), name, id, text,
+		entered ? entered : "runtime");
+}
+
+API int standin_fail(int code, const char *format, ...) {
+	char text[400], id[16], line[640];
+	int n = snprintf(text, sizeof text, "[stand-in] %s returns %d: ", entered ? entered : "runtime", code);
+	va_list ap;
+	va_start(ap, format);
+	vsnprintf(text + n, sizeof text - (size_t)n, format, ap);
+	va_end(ap);
+	snprintf(id, sizeof id, "EE%04d", code % 10000);
+	frame(line, sizeof line, "Stand_In_Error", id, text);
+	return push(code, line);
+}
+
+int standin_fail_lines(int code, const char *id, const char *format, ...) {
+	char text[400], line[1024];
+	va_list ap;
+	va_start(ap, format);
+	vsnprintf(text, sizeof text, format, ap);
+	va_end(ap);
+	int n = snprintf(line, sizeof line, "%s: Internal error!\n", id);
+	frame(line + n, sizeof line - (size_t)n, "", id, text);
+	return push(code, line);
+}
+
 API const char *aclGetRecentErrMsg(void) {
 	ENTER_VALUE(aclGetRecentErrMsg, IN_CALLBACK, NULL);
+	if (!current || current->dead) { // it asks the device, of which there is none
+		char line[640];
+		frame(line, sizeof line, "Execution_Error_Invalid_Context", "EE1018", "aclGetRecentErrMsg failed. Reason: rtGetDevMsg execution failed, the thread has no context");
+		push(OK, line);
+	}
 	if (!messages[0])
 		return NULL;
 	memcpy(given, messages, sizeof given);
@@ -253,10 +282,27 @@ static void caught(int sig) {
 	raise(sig);
 }
 
+static void install(void);
+
+static void *install_later(void *p) {
+	(void)p;
+	usleep((useconds_t)(control.signals_ms * 1000));
+	install();
+	return NULL;
+}
+
 void standin_signals(int now) {
 	const char *how = getenv("ASCEND_COREDUMP_SIGNAL");
 	if (!control.signals || control.signals_at != now || (how && strcmp(how, "none") == 0))
 		return;
+	pthread_t thread;
+	if (now != 3)
+		install();
+	else if (pthread_create(&thread, NULL, install_later, NULL) == 0)
+		pthread_detach(thread);
+}
+
+static void install(void) {
 	int list[] = {2, 3, 4, 5, 6, 7, 8, 11, 15, 24, 25, 31, SIGRTMIN + 5};
 	struct sigaction a = {.sa_handler = caught};
 	if (control.signals == 1)

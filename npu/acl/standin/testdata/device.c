@@ -60,6 +60,7 @@ API aclError aclrtGetDeviceCount(uint32_t *count) {
 API aclError aclrtSetDevice(int32_t id) {
 	ENTER(aclrtSetDevice, THREAD);
 	standin_signals(2);
+	standin_signals(3);
 	if (control.setdevice_ms > 0)
 		usleep((useconds_t)(control.setdevice_ms * 1000));
 	GUARD();

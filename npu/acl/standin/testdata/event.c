@@ -82,8 +82,6 @@ API aclError aclrtDestroyEvent(void *h) {
 	int code = find(h, &e);
 	if (code)
 		return code;
-	if (e->captured && !e->captured->ended)
-		return fail(RT_EVENT_CAPTURED, "the event was recorded in a capture");
 	handle_close(&e->o);
 	e->dev->events--;
 	event_free(e);
@@ -100,8 +98,6 @@ API aclError aclrtRecordEvent(void *h, void *stream) {
 		code = stream_own(stream, &s);
 	if (code)
 		return code;
-	if (e->dev != s->ctx->dev)
-		return fail(RT_STREAM_CONTEXT, "the event is of device %d, the stream of device %d", e->dev->id, s->ctx->dev->id);
 	if (!s->capture) {
 		code = capture_meet(s, e, true);
 		if (!code)
@@ -151,13 +147,34 @@ API aclError aclrtResetEvent(void *h, void *stream) {
 }
 
 static int use(struct event *e) {
-	if (e->captured)
+	if (e->captured || e->was_captured)
 		return fail(RT_EVENT_CAPTURED, "the event was recorded in a capture");
 	if (!e->ctx->dead)
 		return OK;
 	if (standin_on(CHECK_EVENT))
 		die("check_event", "event %p of a destroyed context", e->o.handle);
 	return fail(RT_HANDLE, "the context of the event is gone");
+}
+
+// stamped reads the time of a record that is reached: the first who asks only wakes the thread that reads it.
+static bool stamped(struct event *e) {
+	struct record *r = e->record;
+	if (r->stamped || !(e->flags & 8) || control.late_us <= 0)
+		return true;
+	if (!r->asked)
+		r->asked = now_ns();
+	else if (now_ns() - r->asked >= control.late_us * 1000)
+		r->stamped = true;
+	return r->stamped;
+}
+
+static bool unseen(struct record *r) { return r->hidden && stream_hidden(r->serial); }
+
+// lost is the failure that had r dropped, once it was told.
+static int lost(struct record *r) {
+	if (!r->failed || stream_hidden(r->serial))
+		return OK;
+	return fail(r->failed, "the context stopped after a failure");
 }
 
 API aclError aclrtQueryEventStatus(void *h, int *status) {
@@ -171,8 +188,15 @@ API aclError aclrtQueryEventStatus(void *h, int *status) {
 		code = use(e);
 	if (code)
 		return code;
-	*status = e->record && e->record->queued ? e->record->done : e->ex;
-	return OK;
+	struct record *r = e->record;
+	if (!r || !r->queued) {
+		*status = e->ex;
+		return OK;
+	}
+	code = lost(r);
+	if (!code)
+		*status = r->done && !unseen(r) && stamped(e);
+	return code;
 }
 
 API aclError aclrtQueryEvent(void *h, int *status) {
@@ -192,6 +216,13 @@ API aclError aclrtQueryEvent(void *h, int *status) {
 	return OK;
 }
 
+static struct stream *stream_of(struct context *c, uint64_t serial) {
+	struct stream *s = c->streams;
+	while (s && s->serial != serial)
+		s = s->next;
+	return s;
+}
+
 static int synchronize(void *h, int64_t deadline) {
 	GUARD();
 	struct event *e;
@@ -205,12 +236,20 @@ static int synchronize(void *h, int64_t deadline) {
 		return code;
 	struct record *r = e->record;
 	r->refs++;
-	while (control.hang_sync || !r->done)
+	while (control.hang_sync || !(r->done || r->failed))
 		if (!wait_on(&changed, deadline)) {
-			if (control.hang_sync || !r->done)
+			if (control.hang_sync || !(r->done || r->failed))
 				code = fail(RT_EVENT_TIMEOUT, "the event is not reached");
 			break;
 		}
+	if (!code) {
+		r->stamped = true;
+		r->hidden = false;
+		if (r->failed) {
+			struct stream *s = stream_of(e->ctx, r->serial);
+			code = s ? stream_take(s) : r->failed;
+		}
+	}
 	record_release(r);
 	return code;
 }
@@ -242,9 +281,6 @@ API aclError aclrtEventElapsedTime(float *ms, void *first, void *last) {
 	if (!code)
 		code = context_need(&c);
 	for (int i = 0; i < 2 && !code; i++)
-		if (!e[i]->legacy && !(e[i]->flags & 8))
-			code = fail(RT_NOT_SUPPORTED, "an event without time");
-	for (int i = 0; i < 2 && !code; i++)
 		if (!e[i]->record || !e[i]->record->queued)
 			code = fail(RT_INTERNAL, "an event that was never recorded");
 	for (int i = 0; i < 2 && !code; i++)
@@ -268,14 +304,14 @@ API aclError aclrtStreamWaitEvent(void *stream, void *h) {
 		return code;
 	if (!s->capture) {
 		code = capture_meet(s, e, false);
+		if (!code && !s->capture && !e->legacy && !(e->flags & (1 | 0x20 | 0x40)))
+			code = fail(RT_NOT_SUPPORTED, "no stream can wait for an event with flags %#x", e->flags);
 		if (!code && !s->capture)
 			code = stream_stopped(s);
 		if (code)
 			return code;
 	}
 	if (!s->capture) {
-		if (!e->legacy && !(e->flags & (1 | 0x20 | 0x40)))
-			return fail(RT_NOT_SUPPORTED, "no stream can wait for an event with flags %#x", e->flags);
 		if (e->ctx->dead)
 			use(e);
 		bool recorded = e->record && e->record->queued;

@@ -41,6 +41,8 @@ static void capture_drop(struct graph *g) {
 		struct event *e = g->nodes[i].task->event;
 		if (e && e->captured == g)
 			e->captured = NULL;
+		if (e && e->was_captured == g)
+			e->was_captured = NULL;
 	}
 	g->ended = true;
 	g->ctx->captures[g->mode]--;
@@ -70,12 +72,13 @@ int capture_meet(struct stream *s, struct event *e, bool record) {
 	struct graph *g = e->captured;
 	if (!g)
 		return OK;
-	if (s->def)
-		return fail(RT_CAPTURE_IMPLICIT, "a default stream cannot take part in a capture");
 	if (record) {
-		e->captured = NULL; // an ordinary event again
+		e->captured = NULL; // an ordinary event again, but for the host
+		e->was_captured = g;
 		return OK;
 	}
+	if (s->def)
+		return fail(RT_CAPTURE_IMPLICIT, "a default stream cannot take part in a capture");
 	if (s->ctx->dev != g->dev)
 		return fail(RT_STREAM_CONTEXT, "the capture is of another device");
 	join(g, s);
@@ -124,7 +127,7 @@ int capture_submit(struct stream *s, struct task *t) {
 			code = fail(RT_TASK_TYPE, "only operators belong into a task group");
 		else if (!code && g->group && s != g->group_stream)
 			code = fail(RT_GROUP_INTERRUPTED, "the task group is of another stream");
-		if (code)
+		if (code && code != RT_CAPTURE_DEPENDENCY)
 			g->invalid = code;
 	}
 	if (code) {
@@ -280,12 +283,13 @@ API aclError aclmdlRIExecuteAsync(void *h, void *stream) {
 	struct task *t = task_new(T_REPLAY);
 	t->graph = g;
 	g->refs++;
-	g->running++;
 	return task_submit(s, t);
 }
 
 int graph_replay(struct stream *s, struct task *t) {
 	struct graph *g = t->graph;
+	if (g->ctx != s->ctx)
+		return RT_MODEL_CONTEXT; // found when it runs
 	while (g->active && !broken(s))
 		wait_on(&changed, -1);
 	if (broken(s))
@@ -298,7 +302,7 @@ int graph_replay(struct stream *s, struct task *t) {
 			continue;
 		int code = task_run(s, n);
 		if (code) {
-			tell_exception(s, n, code);
+			tell_recorded(s, n, g->nodes[i].lane, code);
 			if (!first)
 				first = code;
 			if (s->ctx->mode)
@@ -319,8 +323,6 @@ API aclError aclmdlRIDestroy(void *h) {
 		return code;
 	if (!g->ended)
 		return fail(RT_MODEL_CAPTURED, "the graph is being captured");
-	if (g->running)
-		return fail(RT_MODEL_RUNNING, "%d replays are queued or running", g->running);
 	handle_close(&g->o);
 	g->dead = true;
 	graph_release(g);

@@ -388,12 +388,12 @@ API aclError aclrtMemset(void *dst, size_t max, int32_t value, size_t size) {
 		return OK;
 	if (!dst)
 		return fail(INVALID_PARAM, "NULL");
-	if (max < size)
-		return fail(RT_PARAM, "%zu B into %zu B", size, max);
 	{
 		GUARD();
 		struct context *c;
 		int code = context_need(&c);
+		if (!code && max < size)
+			code = fail(RT_PARAM, "%zu B into %zu B", size, max);
 		if (!code)
 			code = capture_unsafe(RT_CAPTURE_MODE);
 		if (code)

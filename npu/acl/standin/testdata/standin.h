@@ -120,6 +120,8 @@ API int standin_enter(struct fn *f, unsigned flags);
 // fail notes the message of an error, and the last error of the thread, and returns code.
 API int standin_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 #define fail standin_fail
+// fail_lines is fail with a first line that names id alone: the text is on the next one.
+int standin_fail_lines(int code, const char *id, const char *format, ...) __attribute__((format(printf, 3, 4)));
 // die ends the process: the caller broke a rule.
 API void standin_die(const char *rule, const char *format, ...) __attribute__((format(printf, 2, 3), noreturn));
 #define die standin_die
@@ -132,6 +134,10 @@ API bool standin_on(enum rule r);
 // Control.
 struct control {
 	_Atomic int64_t devices, memory_mb, soc, slow_us, hang, hang_sync, reuse, signals, signals_at, exit_ms, setdevice_ms, fds, depth, absorb_ns, first_visible;
+	_Atomic int64_t late_us; // that the time of a record comes after it was asked for first
+	_Atomic int64_t told_late; // failed tasks are told in the wait that returns the failure
+	_Atomic int64_t stuck;     // a record that was dropped is never reached
+	_Atomic int64_t signals_ms; // how long the thread of signals_at=3 waits
 	_Atomic int64_t fault, nth_task; // the nth task from now on fails with the code fault
 	_Atomic int64_t check[RULES];
 };
@@ -190,9 +196,9 @@ struct device {
 	void *handle;   // of the primary context, kept for the next one
 	struct context *primary;
 	uint64_t peers; // devices whose memory it may reach
-	uint32_t task;  // number of the last task
 	uint8_t ids[MAX_STREAM_IDS];
 	int streams;
+	int faults, told_faults;
 	int64_t busy_ns, asked_ns, asked_busy; // of cores
 	bool fds;
 };
@@ -205,6 +211,7 @@ struct context {
 	bool dead, primary;
 	struct stream *def, *streams;
 	int mode, stop; // failure mode, and the code that stopped it
+	bool stop_told; // a wait has returned that code: calls return it from then on
 	bool option_set[3];
 	int64_t option[3];
 	int captures[3]; // active ones by mode
@@ -213,7 +220,7 @@ struct context {
 };
 extern __thread struct context *current;
 struct context *context_new(struct device *d, bool primary);
-int context_end(struct context *c); // waits; called with the lock
+int context_end(struct context *c); // drops what is queued; called with the lock
 int context_need(struct context **c);
 void context_release(struct context *c);
 
@@ -222,9 +229,11 @@ enum op { T_COPY, T_FILL, T_KERNEL, T_RECORD, T_WAIT, T_RESET, T_HOST, T_REPORT,
 
 struct record {
 	int refs;
-	bool done, queued;
-	int64_t at;
+	bool done, queued, stamped; // stamped: its time was read
+	int64_t at, asked;
 	uint64_t serial; // of the stream that recorded it
+	bool hidden;     // it came after a failed task that no wait has told of
+	int failed;      // code of the failure that had it dropped
 };
 
 struct call { // of another library
@@ -271,7 +280,11 @@ struct stream {
 	struct task *head, *tail;
 	int count; // queued, the running one among them
 	uint64_t submitted, finished;
+	uint32_t tasks; // their numbers count from 0
 	int err;
+	bool hidden;   // a task has failed, and no wait has told of it: it does not look done
+	bool stop_set; // SetStreamFailureMode(stop) was called for it
+	struct failed *failed; // to be told, with told_late
 	bool abort;
 	pthread_cond_t wake;
 	struct capture *capture;
@@ -295,8 +308,13 @@ void stream_end(struct stream *s, bool force); // waits without force
 int stream_own(void *h, struct stream **s);
 int stream_any(void *h, struct stream **s);
 int stream_wait(struct stream *s, int64_t deadline); // OK or RT_STREAM_TIMEOUT
+int stream_take(struct stream *s);
 bool broken(struct stream *s); // its work is not wanted any more
 void tell_exception(struct stream *s, struct task *t, int code);
+void tell_recorded(struct stream *s, struct task *t, int lane, int code);
+void tell_failed(struct stream *s);
+void drop_failed(struct stream *s);
+bool stream_hidden(uint64_t serial); // of the stream with that serial
 
 // Events.
 struct event {
@@ -306,7 +324,7 @@ struct event {
 	uint32_t flags;
 	bool legacy, ex;
 	struct record *record;
-	struct graph *captured;
+	struct graph *captured, *was_captured; // was: recorded outside since
 	int node;
 };
 struct record *record_new(void);
@@ -328,7 +346,7 @@ struct graph {
 	struct node *nodes;
 	int count, room, lanes;
 	struct capture *parts;
-	int invalid, running, mode;
+	int invalid, mode;
 	bool active, ended, dead;
 	pthread_t thread;
 	struct group *group; // being recorded

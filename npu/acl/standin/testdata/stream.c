@@ -13,6 +13,51 @@ static void stream_release(struct stream *s) {
 
 bool broken(struct stream *s) { return s->dead || s->abort || s->ctx->stop; }
 
+// Streams that look as if they had work left, because nobody was told of a failed task.
+static uint64_t *hidden;
+static int hidden_count, hidden_room;
+
+bool stream_hidden(uint64_t serial) {
+	for (int i = 0; i < hidden_count; i++)
+		if (hidden[i] == serial)
+			return true;
+	return false;
+}
+
+static void hide(struct stream *s) {
+	if (s->hidden)
+		return;
+	s->hidden = true;
+	if (hidden_count == hidden_room) {
+		hidden_room = hidden_room ? 2 * hidden_room : 16;
+		hidden = realloc(hidden, (size_t)hidden_room * sizeof *hidden);
+	}
+	hidden[hidden_count++] = s->serial;
+}
+
+static void show(struct stream *s) {
+	if (!s->hidden)
+		return;
+	s->hidden = false;
+	for (int i = 0; i < hidden_count; i++)
+		if (hidden[i] == s->serial) {
+			hidden[i] = hidden[--hidden_count];
+			return;
+		}
+}
+
+// skipped ends a record that is not run.
+static void skipped(struct stream *s, struct record *r) {
+	if (s->ctx->stop && !s->dead && !s->abort) {
+		r->failed = s->ctx->stop;
+		r->hidden = true;
+		hide(s);
+		pthread_cond_broadcast(&changed);
+	}
+	if (!control.stuck)
+		record_done(r);
+}
+
 static void finish(struct stream *s, struct task *t) {
 	s->count--;
 	s->finished++;
@@ -29,9 +74,7 @@ static void drop(struct stream *s) {
 	while (t) {
 		struct task *next = t->next;
 		if (t->op == T_RECORD)
-			record_done(t->record);
-		if (t->op == T_REPLAY)
-			t->graph->running--;
+			skipped(s, t->record);
 		finish(s, t);
 		t = next;
 	}
@@ -63,13 +106,19 @@ static void *work(void *p) {
 			code = (int)atomic_exchange(&control.fault, 0);
 		else if (run)
 			code = task_run(s, t);
-		if (t->op == T_RECORD)
+		if (t->op == T_RECORD && run) {
+			t->record->hidden = s->hidden;
 			record_done(t->record);
-		if (t->op == T_REPLAY)
-			t->graph->running--;
+		} else if (t->op == T_RECORD) {
+			skipped(s, t->record);
+		}
 		if (code) {
 			if (t->op != T_REPLAY) // whose commands told themselves
 				tell_exception(s, t, code);
+			else if (code > RT_INTERNAL)
+				code = RT_MODEL_EXECUTE;
+			s->ctx->dev->faults++;
+			hide(s);
 			if (s->ctx->mode) {
 				if (!s->ctx->stop)
 					s->ctx->stop = code;
@@ -83,6 +132,7 @@ static void *work(void *p) {
 			s->tail = NULL;
 		finish(s, t);
 	}
+	show(s);
 	stream_release(s);
 	return NULL;
 }
@@ -105,13 +155,13 @@ static void start(struct stream *s) {
 __thread uint32_t last_task;
 
 int stream_stopped(struct stream *s) {
-	if (s->ctx->stop)
+	if (s->ctx->stop_told)
 		return fail(s->ctx->stop, "the context stopped after a failure");
 	return OK;
 }
 
 int task_submit(struct stream *s, struct task *t) {
-	t->id = ++s->ctx->dev->task;
+	t->id = s->tasks++;
 	t->thread = (uint32_t)(uintptr_t)pthread_self();
 	if (!s->def)
 		last_task = t->id;
@@ -129,9 +179,7 @@ int task_submit(struct stream *s, struct task *t) {
 	}
 	if (code || s->abort) { // what comes during an abort is ignored
 		if (t->op == T_RECORD)
-			record_done(t->record);
-		if (t->op == T_REPLAY)
-			t->graph->running--;
+			skipped(s, t->record);
 		task_free(t);
 		return code;
 	}
@@ -190,7 +238,9 @@ void stream_end(struct stream *s, bool force) {
 			break;
 		}
 	s->dead = true;
+	show(s);
 	drop(s);
+	drop_failed(s);
 	s->ctx->dev->ids[s->id] = 0;
 	s->ctx->dev->streams--;
 	handle_close(&s->o);
@@ -298,9 +348,12 @@ API aclError aclrtSetStreamFailureMode(void *h, uint64_t mode) {
 	int code = stream_own(h, &s);
 	if (code)
 		return code;
-	if (s->ctx->mode && !mode)
+	if (s->stop_set && !mode)
 		return fail(RT_NOT_SUPPORTED, "there is no way back from stop to continue");
-	s->ctx->mode = (int)mode;
+	if (mode) { // of another stream, continue changes nothing
+		s->stop_set = true;
+		s->ctx->mode = 1;
+	}
 	return OK;
 }
 
@@ -315,16 +368,39 @@ API aclError aclrtStreamQuery(void *h, int *status) {
 		code = captured(s);
 	if (code)
 		return code;
-	*status = s->count ? 1 : 0;
+	if (s->ctx->stop_told)
+		return fail(s->ctx->stop, "the context stopped after a failure");
+	*status = s->count || s->hidden ? 1 : 0;
 	return OK;
 }
 
-static int take(struct stream *s) {
+// fail_task is fail for the code of a failed task: the first line of the message says nothing, and the first wait that
+// tells of a failure of the device says more than later ones.
+static int fail_task(int code, struct stream *s) {
+	const char *reason = code == RT_VECTOR ? "vector core exception" : code == RT_MODEL_EXECUTE ? "model execute failed" : "task failed";
+	const char *trace = "rtStreamSynchronize execution failed, reason=";
+	if (code < RT_INTERNAL || s->ctx->dev->told_faults == s->ctx->dev->faults)
+		return standin_fail_lines(code, "EE9999", "%s%s", trace, reason);
+	s->ctx->dev->told_faults = s->ctx->dev->faults;
+	return standin_fail_lines(code, "EZ9999", "An error occurs on the device(chipId:%d, dieId:0), the serial number is %d, "
+		"the error is aivec error, core id is 0, error code = 0x800000", s->ctx->dev->id, s->ctx->dev->faults);
+}
+
+// take is what a wait returns of the work of s that is done.
+int stream_take(struct stream *s) {
 	int code = s->err;
 	s->err = OK;
-	if (s->ctx->stop)
+	tell_failed(s);
+	show(s);
+	if (s->ctx->stop) {
+		for (struct stream *x = s->ctx->streams; x; x = x->next) {
+			tell_failed(x);
+			show(x);
+		}
+		s->ctx->stop_told = true;
 		code = s->ctx->stop;
-	return code ? fail(code, "a task of stream %d failed", s->id) : OK;
+	}
+	return code ? fail_task(code, s) : OK;
 }
 
 // hold is for hang_sync.
@@ -354,7 +430,7 @@ static int synchronize(void *h, int64_t deadline) {
 	else if (s->abort)
 		code = fail(RT_STREAM_ABORT, "stream %d is being aborted", s->id);
 	else
-		code = take(s);
+		code = stream_take(s);
 	stream_release(s);
 	return code;
 }
@@ -398,7 +474,7 @@ static int synchronize_device(int64_t deadline) {
 	if (code)
 		code = fail(code, "the device has work left");
 	for (struct stream *s = c->streams; s && !code; s = s->next)
-		code = take(s);
+		code = stream_take(s);
 	context_release(c);
 	return code;
 }
@@ -434,6 +510,7 @@ API aclError aclrtStreamAbort(void *h) {
 	while (s->busy)
 		wait_on(&changed, -1);
 	s->abort = false;
+	show(s);
 	if (killed && !s->err)
 		s->err = RT_VECTOR;
 	stream_release(s);

@@ -37,12 +37,10 @@ typedef void (*exception_fn)(struct info *);
 static exception_fn callbacks[MAX_CALLBACKS + 1]; // the last one is that of SetExceptionInfoCallback
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 
-void tell_exception(struct stream *s, struct task *t, int code) {
+static void deliver(struct info info) {
 	exception_fn list[MAX_CALLBACKS + 1];
-	memcpy(list, callbacks, sizeof list);
-	struct info info = {t->id, (uint32_t)s->id, t->thread, (uint32_t)s->ctx->dev->id, (uint32_t)code};
-	pthread_mutex_unlock(&big_lock);
 	pthread_mutex_lock(&one_at_a_time);
+	memcpy(list, callbacks, sizeof list);
 	in_callback = true;
 	for (int i = 0; i <= MAX_CALLBACKS; i++)
 		if (list[i])
@@ -50,7 +48,62 @@ void tell_exception(struct stream *s, struct task *t, int code) {
 	in_callback = false;
 	memset(&info, 0xff, sizeof info);
 	pthread_mutex_unlock(&one_at_a_time);
+}
+
+struct failed {
+	struct failed *next;
+	struct info info;
+};
+
+static void tell(struct stream *s, struct task *t, int id, int code) {
+	struct info info = {t->id, (uint32_t)id, t->thread, (uint32_t)s->ctx->dev->id, (uint32_t)code};
+	if (control.told_late) {
+		struct failed **p = &s->failed;
+		while (*p)
+			p = &(*p)->next;
+		*p = calloc(1, sizeof **p);
+		(*p)->info = info;
+		return;
+	}
+	pthread_mutex_unlock(&big_lock);
+	deliver(info);
 	pthread_mutex_lock(&big_lock);
+}
+
+void tell_exception(struct stream *s, struct task *t, int code) { tell(s, t, s->id, code); }
+
+// tell_recorded tells of a command of a graph: it ran on a stream of the graph, which the program never saw.
+void tell_recorded(struct stream *s, struct task *t, int lane, int code) { tell(s, t, MAX_STREAM_IDS + lane, code); }
+
+static void *deliver_all(void *p) {
+	for (struct failed *f = p; f;) {
+		struct failed *next = f->next;
+		deliver(f->info);
+		free(f);
+		f = next;
+	}
+	return NULL;
+}
+
+// tell_failed tells of the failed tasks of s that are to be told late, on a thread of the library.
+void tell_failed(struct stream *s) {
+	struct failed *list = s->failed;
+	pthread_t thread;
+	if (!list)
+		return;
+	s->failed = NULL;
+	pthread_mutex_unlock(&big_lock);
+	if (pthread_create(&thread, NULL, deliver_all, list) == 0)
+		pthread_join(thread, NULL);
+	pthread_mutex_lock(&big_lock);
+}
+
+void drop_failed(struct stream *s) {
+	while (s->failed) {
+		struct failed *f = s->failed;
+		s->failed = f->next;
+		free(f);
+	}
 }
 
 API aclError aclrtSetExceptionInfoCallback(exception_fn fn) {

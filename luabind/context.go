@@ -1,8 +1,6 @@
 package luabind
 
 import (
-	"fmt"
-
 	lua "github.com/yuin/gopher-lua"
 
 	"npulua/npu"
@@ -27,7 +25,7 @@ var contextClass = &class[*npu.Context]{
 		{"synchronize", doc{"([timeout])", "", "Waits for the work of all streams of the context. `timeout` in seconds; left out it waits for ever.", "507046 when the timeout is over (the work goes on); a fault of the work, once", `ctx:synchronize()`}, nil, synchronize[*npu.Context]},
 		{"set_option", doc{"(name, value)", "", "Sets an option of the context: `deterministic`, `debug_kernel`, `strong_consistency`; `value` is a whole number or a boolean (1 or 0).", "100000 for an option that does not exist", `ctx:set_option("deterministic", 1)`}, nil, contextSetOption},
 		{"get_option", doc{"(name)", "number", "Reads an option of the context.", "107021 where it was never set; 100000 for an option that does not exist", `print(ctx:get_option("deterministic"))`}, nil, contextGetOption},
-		{"close", doc{"()", "", "Waits for the work of the context and destroys it with its streams and events. Where it was current, the context of before is current again. Calling it again does nothing.", "107002 for a default context; a fault of the queued work, once", `ctx:close()`}, nil, contextClose},
+		{"close", doc{"()", "", "Waits for the work of the context, which the runtime would drop (`aclrtDestroyContext` does not wait), and destroys it with its streams and events. Where it was current, the context of before is current again. Calling it again does nothing.", "107002 for a default context; a fault of the queued work, once", `ctx:close()`}, nil, contextClose},
 	},
 	fields: []field[*npu.Context]{
 		{"id", doc{Text: "Number of the context in its device: 0 for the default one, then counting from 1."}, func(c *call, x *npu.Context) (lua.LValue, error) { return lua.LNumber(x.ID()), nil }},
@@ -36,15 +34,7 @@ var contextClass = &class[*npu.Context]{
 		{"is_default", doc{Text: "Whether it is the default context of its device."}, func(c *call, x *npu.Context) (lua.LValue, error) { return lua.LBool(x.IsDefault()), nil }},
 		{"closed", doc{Text: "Whether the context was closed, by itself or with its device."}, func(c *call, x *npu.Context) (lua.LValue, error) { return lua.LBool(x.Closed()), nil }},
 	},
-	str: contextText,
-}
-
-func contextText(x *npu.Context) string {
-	name := fmt.Sprint(x.ID())
-	if x.IsDefault() {
-		name = "default"
-	}
-	return fmt.Sprintf("context(%s, device %d%s", name, x.Device().ID(), closedMark(x.Closed()))
+	str: (*npu.Context).String,
 }
 
 func contextDefaultStream(c *call, x *npu.Context) (lua.LValue, error) {

@@ -22,8 +22,8 @@ var deviceClass = &class[*npu.Device]{
 		{"enable_peer_access", doc{"(peer)", "", "Lets both devices reach each other's memory, so that `s:copy` between them works. Enabling again changes nothing.", "100000 where both are one device", `dev:enable_peer_access(other)`}, nil, deviceEnablePeer},
 		{"disable_peer_access", doc{"(peer)", "", "Undoes `enable_peer_access`, both ways.", "", `dev:disable_peer_access(other)`}, nil, deviceDisablePeer},
 		{"peer_access", doc{"(peer)", "boolean", "Whether the device may reach the memory of device `peer` now.", "", `print(dev:peer_access(other))`}, nil, devicePeerAccess},
-		{"close", doc{"()", "", "Waits for queued work, closes everything on the device (contexts, streams, events, memory) and resets it. `npu.device` opens it again.", "a fault of the queued work, once; 100000 while workers run", `dev:close()`}, nil, deviceClose},
-		{"reset", doc{"()", "", "As `close`, but by force: what has not started is dropped, what runs is finished, and faults are forgotten.", "", `dev:reset()`}, nil, deviceReset},
+		{"close", doc{"()", "", "Waits for queued work, which the runtime would drop (`aclrtResetDevice` does not wait), closes everything on the device (contexts, streams, events, memory) and resets it. `npu.device` opens it again.", "a fault of the queued work, once; 100000 while workers run", `dev:close()`}, nil, deviceClose},
+		{"reset", doc{"()", "", "As `close`, but by force, for work that may never end: what has not started is dropped, what runs has undefined results, and faults are forgotten.", "", `dev:reset()`}, nil, deviceReset},
 	},
 	fields: []field[*npu.Device]{
 		{"id", doc{Text: "Number of the device among the visible ones, from 0."}, func(c *call, d *npu.Device) (lua.LValue, error) { return lua.LNumber(d.ID()), nil }},

@@ -1,14 +1,14 @@
 package npu
 
 import (
-	"weak"
-
 	"errors"
 	"fmt"
 	"maps"
 	"runtime"
 	"slices"
+	"strconv"
 	"time"
+	"weak"
 
 	"npulua/npu/internal/driver"
 )
@@ -76,6 +76,18 @@ func (dev *Device) CreateContext(t *Thread) (*Context, error) {
 
 // ID is the number of the context in its device: 0 for the default one, then counting from 1.
 func (c *Context) ID() int { return c.id }
+
+// String is "context(1, device 0)"; a default context is "context(default, ...".
+func (c *Context) String() string {
+	name, mark := strconv.Itoa(c.id), ""
+	if c.IsDefault() {
+		name = "default"
+	}
+	if c.Closed() {
+		mark = ", closed"
+	}
+	return fmt.Sprintf("context(%s, device %d%s)", name, c.dev.id, mark)
+}
 
 // Device is the owner of c.
 func (c *Context) Device() *Device { return c.dev }
@@ -175,7 +187,7 @@ func (c *Context) Option(t *Thread, name string) (int64, error) {
 	return v, err
 }
 
-// Close waits for the work of c and destroys it with its streams and events. Where it was current,
+// Close waits for the work of c, which the runtime would drop, and destroys it with its streams and events. Where it was current,
 // the context that was current before is again. A default context cannot be closed.
 func (c *Context) Close(t *Thread) error {
 	if c.IsDefault() && !c.res.closed.Load() {

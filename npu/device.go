@@ -207,12 +207,13 @@ func (dev *Device) Synchronize(t *Thread, timeout time.Duration) error {
 	return goneOr(t.s.synchronizeAll(t, dev.res, timeout, false), dev.check)
 }
 
-// Close closes everything on the device, contexts and memory included, and resets it. A later
+// Close waits for all queued work, which the runtime would drop, closes everything on the device, contexts and memory
+// included, and resets it. A later
 // Thread.Device opens it again.
 func (dev *Device) Close(t *Thread) error { return dev.res.close(t, "", false) }
 
-// Reset does the same by force: what has not started is dropped, what runs is finished, and faults are
-// forgotten.
+// Reset does the same by force: it waits for nothing that may not end. What has not started is dropped, what runs has
+// undefined results, and faults are forgotten.
 func (dev *Device) Reset(t *Thread) error { return dev.res.close(t, "", true) }
 
 func (dev *Device) check() error { return dev.res.check() }

@@ -30,14 +30,15 @@ type Event struct {
 type eventMark struct {
 	recording *Graph // nil: it is in none
 	node      int    // which of its commands
+	of        *Graph // that is being recorded and has a record of the event, which may not be the last one
 }
 
 // check refuses what the host may not do with an event of a recording.
 func (m *eventMark) check() error {
-	if m.recording == nil {
+	if m.of == nil {
 		return nil
 	}
-	return hinted(errorf(driver.CodeEventCaptured, "the event is recorded in a graph that is being recorded"), "wait, and close, after the recording")
+	return hinted(errorf(driver.CodeEventCaptured, "the event is recorded in a graph that is being recorded"), "wait after the recording")
 }
 
 // CreateEvent makes an event in c. With timing it can be given to Elapsed. 207007 where the device
@@ -66,8 +67,6 @@ func (c *Context) CreateEvent(t *Thread, timing bool) (*Event, error) {
 	c.events++
 	e.number = c.events
 	t.s.mu.Unlock()
-	mark := e.mark
-	res.before = func(*Thread) error { return mark.check() }
 	runtime.AddCleanup(e, (*resource).collect, res)
 	return e, nil
 }
@@ -124,6 +123,9 @@ func (e *Event) synchronize(t *Thread, timeout time.Duration) error {
 		return nil
 	}
 	src, ticket := e.src, e.ticket
+	if timeout == 0 && e.timing && !t.s.info.Simulated && ticket <= src.synced.Load() {
+		timeout = stampTime
+	}
 	err := t.wait(&executor.Target{Kind: executor.WaitEvent, Context: e.ctx.h, Event: e.h,
 		Stream: src.h, StreamContext: src.ctx, Timeout: timeout})
 	runtime.KeepAlive(e) // garbage collection must not destroy it under the wait
@@ -137,6 +139,10 @@ func (e *Event) synchronize(t *Thread, timeout time.Duration) error {
 	}
 	return goneOr(err, e.check)
 }
+
+// stampTime is how long a question for an event may take whose record is known to be done: the library may read its time
+// only then, and does not call it complete before. It takes some milliseconds.
+const stampTime = time.Second
 
 // Query reports whether the work that e stands for is done; true where it was never recorded.
 func (e *Event) Query(t *Thread) (bool, error) {

@@ -39,7 +39,6 @@ type graphRecording struct {
 	events  []*Event       // recorded; garbage collection must not take them either
 	counts  map[string]int // of the launches by kernel
 	uses    []graphUse     // of the command under way
-	spoiled *Error         // why no graph can come of it
 }
 
 // graphRuns is what the host knows of the replays. It does not hold the graph, so that recorded
@@ -96,9 +95,8 @@ type GraphNode struct {
 // it. A wait in another stream for an event recorded in s draws that stream in; it must be joined back
 // by an event before fn ends (107025). Waits and blocking copies of the host are refused meanwhile
 // (107027, 107028, 107030), and replays on these streams (107027). A wait for an event recorded
-// elsewhere is refused (107024) and spoils the recording: what is queued later is refused (507903), and
-// no graph comes of it. Default streams cannot be recorded (107031). An error of fn ends the recording
-// and is returned.
+// elsewhere is refused (107024), and the graph is one without it. Default streams cannot be recorded
+// (107031). An error of fn ends the recording and is returned.
 func (s *Stream) Capture(t *Thread, fn func() error) (*Graph, error) {
 	if err := s.check(); err != nil {
 		return nil, err
@@ -155,9 +153,12 @@ func (g *Graph) end(t *Thread, capturer driver.Capturer) error {
 		if e.mark.recording == g {
 			e.mark.recording = nil
 		}
+		if e.mark.of == g {
+			e.mark.of = nil
+		}
 	}
 	origin := rec.streams[0]
-	err := t.call(origin.ctx, func(driver.Driver) (err error) {
+	return t.call(origin.ctx, func(driver.Driver) (err error) {
 		if g.h, err = capturer.EndCapture(origin.h); err == nil {
 			return nil
 		}
@@ -168,39 +169,10 @@ func (g *Graph) end(t *Thread, capturer driver.Capturer) error {
 		}
 		return err
 	})
-	if refused := rec.refused(); refused != nil {
-		return refused
-	}
-	return err
 }
 
 func recordingError() error {
 	return hinted(errorf(driver.CodeStreamCaptured, "the stream records a graph: nothing runs on it"), "wait, and close, after the recording")
-}
-
-// spoil lets no graph come of the recording, because a command cannot be part of it, and returns err.
-func (g *Graph) spoil(t *Thread, err error) error {
-	if g.rec.spoiled == nil {
-		why := err.Error()
-		if e, ok := err.(*Error); ok {
-			why = e.Detail
-		}
-		if at := t.s.Where(t.Site); at != "" {
-			why = at + ": " + why
-		}
-		g.rec.spoiled = hinted(errorf(driver.CodeCaptureInvalid, "the recording was spoiled before: %s", why),
-			"leave that command out of the recording")
-	}
-	return err
-}
-
-// refused is why nothing more can be recorded, or nil.
-func (r *graphRecording) refused() error {
-	if r.spoiled == nil {
-		return nil
-	}
-	e := *r.spoiled // bindings note the call in it
-	return &e
 }
 
 // join gives s a lane.
@@ -270,7 +242,7 @@ func (g *Graph) merge() {
 	}
 }
 
-// Replay queues one run of the graph on s, which is on the graph's device. Runs of one graph follow each
+// Replay queues one run of the graph on s, which is of the graph's context (107004). Runs of one graph follow each
 // other, on whichever streams. A fault of a recorded command is one of s, with the place where it was recorded.
 func (g *Graph) Replay(t *Thread, s *Stream) error {
 	if err := g.res.check(); err != nil {
@@ -279,8 +251,9 @@ func (g *Graph) Replay(t *Thread, s *Stream) error {
 	if err := s.check(); err != nil {
 		return err
 	}
-	if s.ctx.dev != g.ctx.dev {
-		return errorf(ErrStreamContext, "the graph is of device %d, the stream of device %d", g.ctx.dev.id, s.ctx.dev.id)
+	if s.ctx != g.ctx {
+		return hinted(errorf(driver.CodeModelContext, "the graph was recorded in %v, the stream is of %v", g.ctx, s.ctx),
+			"replay it on a stream of its context, or record it in the other one too")
 	}
 	if s.state.recording.Load() != nil {
 		return hinted(errorf(driver.CodeStreamCaptured, "the stream records a graph: a replay cannot be part of it"), "replay on another stream, or after the recording")

@@ -45,6 +45,24 @@ func (s *Session) Pending() []string {
 	return lines
 }
 
+// Stuck says which call of the vendor's library does not return, and from where it came: "aclrtDestroyStream did not
+// return (called at a.lua:3)"; "" where none is under way. It does not wait, and may be called from any goroutine.
+func (s *Session) Stuck() string {
+	b, ok := s.drv.(driver.Busy)
+	if !ok {
+		return ""
+	}
+	name := b.UnderWay()
+	site, called := s.exec.Serving()
+	if name == "" || !called {
+		return ""
+	}
+	if s.at(site) == "" {
+		return name + " did not return"
+	}
+	return name + " did not return (called" + s.at(site) + ")"
+}
+
 // report is pendingReport for some streams. Those that the driver has no more are left out.
 func (s *Session) report(d driver.Driver, states []*streamState) []string {
 	insp := s.inspector()

@@ -148,11 +148,6 @@ func (s *Stream) begin(t *Thread, op driver.Op) (executor.Pending, *driver.Comma
 	if t.c.Inside() {
 		return executor.Pending{}, nil, insideError()
 	}
-	if g := s.state.recording.Load(); g != nil {
-		if err := g.rec.refused(); err != nil {
-			return executor.Pending{}, nil, err
-		}
-	}
 	if err := s.makeRoom(t); err != nil {
 		return executor.Pending{}, nil, err
 	}
@@ -193,13 +188,13 @@ func implicitError() error {
 }
 
 // meet refuses a wait of s for e where one of them is part of a recording that the other cannot join.
-func (s *Stream) meet(t *Thread, e *Event) error {
+func (s *Stream) meet(e *Event) error {
 	g, of := s.state.recording.Load(), e.mark.recording
 	switch {
 	case g == of:
 	case g != nil:
-		return g.spoil(t, hinted(errorf(driver.CodeCaptureDependency, "the event was not recorded in the graph that is being recorded"),
-			"record the event inside, or wait for it before the recording"))
+		return hinted(errorf(driver.CodeCaptureDependency, "the event was not recorded in the graph that is being recorded"),
+			"record the event inside, or wait for it before the recording")
 	case s.IsDefault():
 		return implicitError()
 	case s.ctx.dev != of.ctx.dev:
@@ -261,16 +256,13 @@ func (s *Stream) Record(t *Thread, e *Event) error {
 	if e.ctx.dev != s.ctx.dev {
 		return errorf(ErrStreamContext, "the event is of device %d, the stream of device %d", e.ctx.dev.id, s.ctx.dev.id)
 	}
-	if e.mark.recording != nil && s.IsDefault() {
-		return implicitError()
-	}
 	p, c, err := s.begin(t, driver.OpRecord)
 	if err != nil {
 		return err
 	}
 	c.Event = e.h
 	if g := s.state.recording.Load(); g != nil {
-		e.mark.recording, e.mark.node = g, len(g.nodes)
+		e.mark.recording, e.mark.of, e.mark.node = g, g, len(g.nodes)
 		g.rec.events = append(g.rec.events, e)
 		return s.submit(t, p)
 	}
@@ -285,7 +277,7 @@ func (s *Stream) Wait(t *Thread, e *Event) error {
 		return err
 	}
 	if s.state.recording.Load() != nil || e.mark.recording != nil {
-		if err := s.meet(t, e); err != nil {
+		if err := s.meet(e); err != nil {
 			return err
 		}
 	}

@@ -53,6 +53,7 @@ func (t *Thread) call(ctx driver.Context, fn func(d driver.Driver) error) error 
 	if t.c.Inside() {
 		return insideError()
 	}
+	t.c.At(t.Site)
 	if err := t.c.Call(ctx, fn); err != nil {
 		return own(err)
 	}

@@ -24,7 +24,12 @@ func (p *program) leave(ctx context.Context, cancel context.CancelCauseFunc, in 
 		}
 		return status
 	}
-	defer time.AfterFunc(grace, func() { p.display.End(); os.Exit(status) }).Stop() // the terminal may take no output any more
+	defer time.AfterFunc(grace, func() {
+		p.display.End()
+		time.AfterFunc(lastWords, func() { os.Exit(status) }) // the terminal may take no output any more
+		fmt.Fprintf(p.stderr, "npulua: ending the process without teardown%s\n", p.stuck())
+		os.Exit(status)
+	}).Stop()
 	for _, line := range pending {
 		fmt.Fprintf(p.stderr, "npulua: dropped: %s\n", line)
 	}

@@ -74,6 +74,7 @@ type program struct {
 	display        *display.Display // the terminal; whoever ends the process calls its End before
 	// salvage gives the results that there are, where the process ends without the script; nil: none yet.
 	salvage atomic.Pointer[func(cause error, status int)]
+	session atomic.Pointer[npu.Session] // nil: none yet
 }
 
 func newProgram(stdin io.Reader, stdout, stderr io.Writer) *program {
@@ -151,6 +152,7 @@ func (p *program) execute(o *options, embedded *source) int {
 		p.endReport(o, in)
 	}
 	p.salvage.Store(&salvage)
+	p.session.Store(in.Session())
 	if err := p.beginReport(o, in.Session().Info()); err != nil {
 		_ = in.Close(true)
 		fmt.Fprintf(p.stderr, "npulua: --report: %v\n", err)

@@ -24,9 +24,19 @@ func (p *program) interrupt(cancel context.CancelCauseFunc, cause error, status 
 		if salvage := p.salvage.Load(); salvage != nil {
 			(*salvage)(cause, status)
 		}
-		fmt.Fprintf(p.stderr, "npulua: the script does not stop, ending the process without teardown\n")
+		fmt.Fprintf(p.stderr, "npulua: the script does not stop, ending the process without teardown%s\n", p.stuck())
 		os.Exit(status)
 	})
+}
+
+// stuck says what holds the script up, where that is a call of the vendor's library.
+func (p *program) stuck() string {
+	if s := p.session.Load(); s != nil {
+		if text := s.Stuck(); text != "" {
+			return ": " + text
+		}
+	}
+	return ""
 }
 
 // watchSignals turns SIGINT, SIGTERM and SIGHUP into the end of the script; a second one ends the

@@ -35,6 +35,7 @@ func (d *Driver) AbortStream(h driver.Stream) error {
 	}
 	d.exceptions.drop(func(e exception) bool { return e.of(s) })
 	s.log.drop(idle)
+	s.late = late{}
 	return nil
 }
 

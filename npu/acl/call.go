@@ -4,7 +4,6 @@ package acl
 
 import (
 	"runtime"
-	"strings"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
@@ -14,6 +13,22 @@ import (
 
 // call calls f and returns what it answers as an error.
 func (d *Driver) call(f *function, args ...uintptr) error {
+	d.underWay.Store(f)
+	err := d.queue(f, args...)
+	d.underWay.Store(nil)
+	return err
+}
+
+// UnderWay implements driver.Busy.
+func (d *Driver) UnderWay() string {
+	if f := d.underWay.Load(); f != nil {
+		return f.name
+	}
+	return ""
+}
+
+// queue is call for functions that queue a command, of which there are many: it leaves no note of them.
+func (d *Driver) queue(f *function, args ...uintptr) error {
 	if f.address == 0 {
 		return absent(f.name)
 	}
@@ -37,21 +52,7 @@ func absent(name string) error {
 
 // failure is the error for a code that f answered, in the library's own words where it has some.
 func (d *Driver) failure(f *function, code driver.Code) error {
-	return &driver.Error{Code: code, Call: f.name, Detail: d.message()}
-}
-
-// message takes the library's words on the last error of this thread: the first line of them that says something.
-func (d *Driver) message() string {
-	if d.recentErrMsg.address == 0 {
-		return ""
-	}
-	r, _, _ := purego.SyscallN(d.recentErrMsg.address)
-	for _, line := range strings.Split(goString(r), "\n") {
-		if line = strings.TrimSpace(line); line != "" {
-			return line
-		}
-	}
-	return ""
+	return &driver.Error{Code: code, Call: f.name, Detail: d.message(code)}
 }
 
 // goString copies a C string.

@@ -20,10 +20,10 @@ type ctx struct {
 	refusing  bool // the library does not know that it has stopped
 }
 
-// newContext notes a context of the library.
+// newContext notes a context of the library, which is current.
 func (d *Driver) newContext(raw uintptr, device int) *ctx {
 	c := &ctx{h: driver.Context(d.handle()), raw: raw, device: device, binaries: make(map[string]uintptr)}
-	c.main = &stream{ctx: c, id: -1}
+	c.main = &stream{ctx: c, id: d.numberOf(0)}
 	d.contexts[c.h] = c
 	return c
 }

@@ -34,13 +34,15 @@ type Driver struct {
 
 	lastStream *stream // found last; nil: look it up
 
-	stopped atomic.Bool // waits in the library end
+	stopped  atomic.Bool // waits in the library end
+	underWay atomic.Pointer[function]
 
 	sensors    *dcmi.Reader // any goroutine may use it
 	exceptions exceptions
 	operators  operators
-	pack       []uint64 // arguments of a launch, for the duration of the call
-	faults     uint64   // given a number so far
+	pack       []uint64    // arguments of a launch, for the duration of the call
+	faults     uint64      // given a number so far
+	strange    []exception // of streams that nobody made: see failRecorded
 }
 
 var (
@@ -55,6 +57,7 @@ var (
 	_ driver.Aborter   = (*Driver)(nil)
 	_ driver.Inspector = (*Driver)(nil)
 	_ driver.Namer     = (*Driver)(nil)
+	_ driver.Busy      = (*Driver)(nil)
 	_ driver.Sensors   = (*Driver)(nil)
 )
 

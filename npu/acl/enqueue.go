@@ -42,17 +42,26 @@ func (d *Driver) Enqueue(c *driver.Command) error {
 		return nil
 	}
 	if err = fault(err); err != nil {
-		if stopped := s.ctx.stopped; stopped != nil && (code(err) == stopped.Code || code(err) == codeOperator) {
-			return stopped // the first failure says more
-		}
-		return err
+		return d.refusedBy(s, err)
 	}
 	if s.capture != nil {
-		s.capture.note(c, d.kernels[c.Kernel])
+		s.capture.note(c, d.kernels[c.Kernel], d.lastTaskOf(s))
 	} else {
 		d.noteCommand(s, c)
 	}
 	return nil
+}
+
+// refusedBy is err of a command that was refused, or the failure that has stopped the context, which says more.
+func (d *Driver) refusedBy(s *stream, err error) error {
+	if !s.ctx.stops || !isFault(code(err)) && code(err) != codeOperator {
+		return err
+	}
+	d.deliver()
+	if s.ctx.stopped != nil {
+		return s.ctx.stopped
+	}
+	return err
 }
 
 // callOf is the function of an operation.
@@ -87,7 +96,7 @@ func (d *Driver) queueCopy(s *stream, c *driver.Command) error {
 	if c.Dst != 0 && !d.memory.holds(c.Dst) || c.Src != 0 && !d.memory.holds(c.Src) {
 		return d.copyPageable(s, c)
 	}
-	return d.call(&d.memcpyAsync, uintptr(c.Dst), uintptr(c.Size), uintptr(c.Src), uintptr(c.Size), uintptr(c.Kind), s.raw)
+	return d.queue(&d.memcpyAsync, uintptr(c.Dst), uintptr(c.Size), uintptr(c.Src), uintptr(c.Size), uintptr(c.Kind), s.raw)
 }
 
 // copyPageable does what the library does with memory that it did not pin, but never hands it to a queue, since
@@ -124,9 +133,9 @@ func (d *Driver) queueFill(s *stream, c *driver.Command) error {
 	case c.Size == 0:
 		return nil
 	case same:
-		return d.call(&d.memsetAsync, uintptr(c.Dst), uintptr(c.Size), uintptr(pattern[0]), uintptr(c.Size), s.raw)
+		return d.queue(&d.memsetAsync, uintptr(c.Dst), uintptr(c.Size), uintptr(pattern[0]), uintptr(c.Size), s.raw)
 	case w == 4 && d.memsetD32Async.address != 0 && c.Size%4 == 0 && c.Dst%4 == 0:
-		return d.call(&d.memsetD32Async, uintptr(c.Dst), uintptr(c.Size), uintptr(uint32(c.Value)), uintptr(c.Size/4), s.raw)
+		return d.queue(&d.memsetD32Async, uintptr(c.Dst), uintptr(c.Size), uintptr(uint32(c.Value)), uintptr(c.Size/4), s.raw)
 	}
 	n := min(c.Size, patternSize)
 	d.pack = d.pack[:0]
@@ -137,12 +146,12 @@ func (d *Driver) queueFill(s *stream, c *driver.Command) error {
 		}
 		d.pack = append(d.pack, binary.LittleEndian.Uint64(word[:]))
 	}
-	if err := d.call(&d.memcpyAsync, uintptr(c.Dst), uintptr(c.Size), uintptr(unsafe.Pointer(&d.pack[0])), uintptr(n), fromBuffer, s.raw); err != nil {
+	if err := d.queue(&d.memcpyAsync, uintptr(c.Dst), uintptr(c.Size), uintptr(unsafe.Pointer(&d.pack[0])), uintptr(n), fromBuffer, s.raw); err != nil {
 		return err
 	}
 	for n < c.Size {
 		m := min(n, c.Size-n)
-		if err := d.call(&d.memcpyAsync, uintptr(c.Dst)+uintptr(n), uintptr(c.Size-n), uintptr(c.Dst), uintptr(m), uintptr(driver.DeviceToDevice), s.raw); err != nil {
+		if err := d.queue(&d.memcpyAsync, uintptr(c.Dst)+uintptr(n), uintptr(c.Size-n), uintptr(c.Dst), uintptr(m), uintptr(driver.DeviceToDevice), s.raw); err != nil {
 			return err
 		}
 		n += m
@@ -157,23 +166,23 @@ func (d *Driver) queueEvent(f *function, s *stream, c *driver.Command) error {
 	}
 	switch c.Op {
 	case driver.OpRecord:
-		if err := d.call(f, e.raw, s.raw); err != nil {
+		if err := d.queue(f, e.raw, s.raw); err != nil {
 			return err
 		}
 		if e.captured = s.capture; s.capture == nil {
-			e.recorded = s
+			e.recorded, e.late = s, late{}
 		}
 		return nil
 	case driver.OpResetEvent:
 		if e.flags != driver.EventLegacy {
 			return driver.Errorf(driver.CodeNotSupported, f.name, "an event created with flags cannot be reset")
 		}
-		return d.call(f, e.raw, s.raw)
+		return d.queue(f, e.raw, s.raw)
 	}
 	if e.older && e.recorded == nil && e.captured == nil {
 		return nil
 	}
-	if err := d.call(f, s.raw, e.raw); err != nil {
+	if err := d.queue(f, s.raw, e.raw); err != nil {
 		return err
 	}
 	if s.capture == nil && e.captured != nil { // the wait has drawn s into the capture

@@ -21,6 +21,7 @@ type event struct {
 
 	captured *capture // in which it was recorded last, while that goes on
 	recorded *stream  // on which it was recorded last, outside of a capture
+	late     late
 }
 
 // event finds an event that the library may be asked about.
@@ -100,10 +101,21 @@ func (d *Driver) QueryEvent(h driver.Event) (bool, error) {
 		return true, nil
 	}
 	const complete = 1
-	if err := d.call(&d.queryEvent, e.raw, d.out.at(0)); err != nil {
+	err = d.call(&d.queryEvent, e.raw, d.out.at(0))
+	s := e.recorded
+	switch {
+	case err != nil && s != nil && s.ctx.stops && isFault(code(err)):
+		return true, nil // as of a stream
+	case err != nil:
 		return false, err
+	case d.out.int32(0) == complete || s == nil:
+		return d.out.int32(0) == complete, nil
 	}
-	return d.out.int32(0) == complete, nil
+	f := &d.syncEventTimeout
+	if f.address == 0 { // an older library: all that is queued on the stream has to be over
+		return d.over(s, &s.late, driver.CodeStreamSyncTimeout, func() error { return d.call(&d.syncStreamTimeout, s.raw, milliseconds(lateMoment)) })
+	}
+	return d.over(s, &e.late, driver.CodeEventSyncTimeout, func() error { return d.call(f, e.raw, milliseconds(lateMoment)) })
 }
 
 // SynchronizeEvent implements driver.Driver. A fault of the stream that was recorded is the caller's.
@@ -121,14 +133,21 @@ func (d *Driver) SynchronizeEvent(h driver.Event, timeout time.Duration) error {
 	} else {
 		err = d.until(timeout, driver.CodeEventSyncTimeout, func(ms uintptr) error { return d.call(&d.syncEventTimeout, e.raw, ms) })
 	}
-	if e.recorded == nil || err != nil && !isFault(code(err)) {
+	s := e.recorded
+	if s == nil || err != nil && !isFault(code(err)) {
 		return err
 	}
+	e.late = late{}
 	d.deliver()
-	if l := &e.recorded.log; l.fault != nil {
-		first := l.fault
-		l.fault = nil
+	if failed, ok := err.(*driver.Error); ok && s.log.fault == nil && s.ctx.stopped == nil {
+		d.untold(s, failed)
+	}
+	if first := s.log.fault; first != nil {
+		s.log.fault = nil
 		return first
+	}
+	if s.ctx.stopped != nil && err != nil {
+		return s.ctx.stopped
 	}
 	return err
 }

@@ -14,7 +14,8 @@ import (
 
 // The library tells of a failed command by numbers of a stream and a task, on a thread of its own, and again as
 // the code of the next wait for the stream, which names no command. What was queued where is therefore noted, so
-// that a fault can say which line of a script it comes from.
+// that a fault can say which line of a script it comes from. Tasks count from 0 in each stream. A command of a graph
+// has the number of a stream that the program never saw, and the wait has a code of its own for its replay.
 
 // log is what was queued on a stream and may not be over.
 type log struct {
@@ -25,7 +26,7 @@ type log struct {
 }
 
 type entry struct {
-	task   uint32
+	task   int64 // number; noTask: not known
 	op     driver.Op
 	site   driver.Site
 	way    driver.CopyKind // of a copy
@@ -34,12 +35,15 @@ type entry struct {
 	model  *model          // of a run
 }
 
+// noTask is the number of a task that nobody knows.
+const noTask int64 = -1
+
 // maxEntries bounds a log that nobody waits for: the older half is dropped then.
 const maxEntries = 1 << 14
 
 // noteCommand notes a command that the library has queued.
 func (d *Driver) noteCommand(s *stream, c *driver.Command) {
-	e := entry{op: c.Op, site: c.Site}
+	e := entry{task: noTask, op: c.Op, site: c.Site}
 	switch c.Op {
 	case driver.OpCopy:
 		e.way = c.Kind // its number is not asked for, which costs as much as the copy: see between
@@ -69,13 +73,15 @@ func (l *log) note(e entry) {
 	}
 }
 
-// lastTaskOf is the library's number of the command that was queued on s last, 0 where it does not tell.
-func (d *Driver) lastTaskOf(s *stream) uint32 {
+// lastTaskOf is the library's number of the command that was queued on s last, noTask where it does not tell.
+func (d *Driver) lastTaskOf(s *stream) int64 {
 	if d.lastTask.address == 0 || s.h == 0 { // it counts those of streams that a program made
-		return 0
+		return noTask
 	}
-	purego.SyscallN(d.lastTask.address, d.out.at(0))
-	return uint32(d.out[0])
+	if r, _, _ := purego.SyscallN(d.lastTask.address, d.out.at(0)); int32(r) != 0 {
+		return noTask
+	}
+	return int64(uint32(d.out[0]))
 }
 
 // exception is a failed command that was not told yet.
@@ -132,17 +138,21 @@ func (d *Driver) deliver() {
 	x.some.Store(false)
 	x.mu.Unlock()
 	for _, e := range list {
-		s, at := e.stream, -1
-		if s == nil {
-			if s, at = d.find(e); s == nil {
-				continue // of no stream of ours; the code of the wait tells
-			}
-		} else {
+		s, at := e.stream, unknown
+		if s != nil {
 			at = s.log.indexOf(func(x entry) bool { return x.op == driver.OpHostFunc && x.site == e.site })
+		} else if s, at = d.find(e); s == nil {
+			if len(d.strange) < maxStrange {
+				d.strange = append(d.strange, e) // of a graph, most likely: the wait for its replay tells
+			}
+			continue
 		}
 		d.fail(s, at, e.fault())
 	}
 }
+
+// maxStrange bounds the failed commands of streams that nobody made.
+const maxStrange = 64
 
 // fault is the error for e, without its place.
 func (e exception) fault() *driver.Error {
@@ -153,42 +163,52 @@ func (e exception) fault() *driver.Error {
 	return &driver.Error{Code: e.code}
 }
 
-// find is the stream of an exception, and the index of its command in the log, -1 where that is not known.
+// find is the stream of an exception, and the index of its command in the log.
 func (d *Driver) find(e exception) (*stream, int) {
+	for _, c := range d.contexts {
+		if uint32(c.device) == e.device && c.main.id == int32(e.stream32) {
+			return c.main, c.main.log.of(int64(e.task), d.lastTask.address != 0)
+		}
+	}
 	for _, s := range d.streams {
-		if uint32(s.id) == e.stream32 && uint32(s.ctx.device) == e.device {
-			at := s.log.indexOf(func(x entry) bool { return x.task == e.task && x.task != 0 })
-			if at < 0 && d.lastTask.address != 0 { // no launch or fill, whose numbers are known
-				if at = s.log.suspect(driver.OpReplay, driver.OpModel); at < 0 {
-					at = s.log.between(e.task)
-				}
-			}
-			return s, at
+		if uint32(s.ctx.device) == e.device && s.id == int32(e.stream32) {
+			return s, s.log.of(int64(e.task), d.lastTask.address != 0)
 		}
 	}
-	for _, c := range d.contexts { // the default streams, whose numbers are not asked for
-		if uint32(c.device) == e.device {
-			if i := c.main.log.indexOf(func(x entry) bool { return x.task == e.task && x.task != 0 }); i >= 0 {
-				return c.main, i
-			}
-		}
-	}
-	return nil, -1
+	return nil, unknown
 }
 
 // unknown is the index of a command that nothing tells.
-const unknown = -2
+const unknown = -1
+
+// of is the index of the command with a task's number; numbered says that the library tells the numbers of launches
+// and fills.
+func (l *log) of(task int64, numbered bool) int {
+	if at := l.indexOf(func(x entry) bool { return x.task == task }); at >= 0 {
+		return at
+	}
+	if !numbered || !slices.ContainsFunc(l.entries, func(x entry) bool { return x.task != noTask }) {
+		return l.suspect(canFault...)
+	}
+	if at := l.suspect(driver.OpReplay, driver.OpModel); at >= 0 { // it is no launch or fill, whose numbers are known
+		return at
+	}
+	return l.between(task)
+}
+
+// canFault are the commands that fail when they run, rather than when they are queued.
+var canFault = []driver.Op{driver.OpLaunch, driver.OpReplay, driver.OpModel}
 
 // between is the index of a copy by its number: numbers go up, and those of launches and fills are known. It is
 // unknown where copies of several lines may be meant.
-func (l *log) between(task uint32) int {
+func (l *log) between(task int64) int {
 	found, several := unknown, false
 	for i, e := range l.entries {
 		if e.task > task {
 			break
 		}
 		switch {
-		case e.task != 0: // all before it have smaller numbers
+		case e.task != noTask: // all before it have smaller numbers
 			found, several = unknown, false
 		case e.op != driver.OpCopy:
 		case found == unknown:
@@ -212,13 +232,9 @@ func (l *log) indexOf(is func(entry) bool) int {
 	return -1
 }
 
-// fail makes f a fault of s, of the command at index at of the log; -1: of the only one that can be meant, where
-// there is one; unknown: of none.
+// fail makes f a fault of s, of the command at index at of the log.
 func (d *Driver) fail(s *stream, at int, f *driver.Error) {
 	l := &s.log
-	if at == -1 {
-		at = l.suspect(driver.OpLaunch, driver.OpReplay, driver.OpModel)
-	}
 	if at >= 0 {
 		e := l.entries[at]
 		f.Op, f.Call, f.Site = e.op.String(), e.op.Call(), e.site
@@ -227,6 +243,14 @@ func (d *Driver) fail(s *stream, at int, f *driver.Error) {
 				f.Site, f.Op, f.Call = site, op.String(), op.Call()
 			}
 		}
+	}
+	d.failAt(s, at, f)
+}
+
+// failAt is fail for an error that has its place already.
+func (d *Driver) failAt(s *stream, at int, f *driver.Error) {
+	l := &s.log
+	if at >= 0 {
 		for _, later := range l.entries[at+1:] {
 			f.Affect(later.site)
 		}
@@ -244,16 +268,16 @@ func (d *Driver) fail(s *stream, at int, f *driver.Error) {
 	}
 }
 
-// suspect is the index of the only command of those kinds, or the first of several of one line; -1 where there are
+// suspect is the index of the only command of those kinds, or the first of several of one line; unknown where there are
 // more, or none.
 func (l *log) suspect(ops ...driver.Op) int {
-	found := -1
+	found := unknown
 	for i, e := range l.entries {
 		if !slices.Contains(ops, e.op) {
 			continue
 		}
 		if found >= 0 && l.entries[found].site != e.site {
-			return -1
+			return unknown
 		}
 		if found < 0 {
 			found = i
@@ -262,35 +286,110 @@ func (l *log) suspect(ops ...driver.Op) int {
 	return found
 }
 
+// untold makes a fault of what a wait for s returned, where the library has not told which command failed: the only one
+// that can be meant, where there is one. In a context that stops on a failure that may be on any stream of it.
+func (d *Driver) untold(s *stream, e *driver.Error) {
+	if e.Code == driver.CodeGraphFailed && d.failRecorded(s, e) {
+		return
+	}
+	if !s.ctx.stops {
+		d.fail(s, s.log.suspect(canFault...), e)
+		return
+	}
+	found, at := s, unknown
+	for _, x := range d.streamsOf(s.ctx) {
+		for i, c := range x.log.entries {
+			switch {
+			case !slices.Contains(canFault, c.op):
+			case at == unknown:
+				found, at = x, i
+			case found.log.entries[at].site != c.site: // several lines
+				d.fail(s, unknown, e)
+				return
+			}
+		}
+	}
+	d.fail(found, at, e)
+}
+
+// failRecorded makes a fault of a replay on s one of the command in it that failed, which the library has told as one of
+// a stream that nobody made: with the code of that command, and a word on that of the replay.
+func (d *Driver) failRecorded(s *stream, e *driver.Error) bool {
+	for i, x := range d.strange {
+		if x.device != uint32(s.ctx.device) {
+			continue
+		}
+		at, node := s.log.recorded(int64(x.task))
+		if at == unknown {
+			return false
+		}
+		d.strange = slices.Delete(d.strange, i, i+1)
+		f := x.fault()
+		f.Detail = e.Detail
+		if f.Detail == "" {
+			f.Detail = "a command of the graph failed"
+		}
+		f.Detail += ", and its replay with " + e.Code.Error()
+		if node == nil {
+			d.fail(s, at, f)
+			return true
+		}
+		f.Op, f.Call, f.Site = node.op.String(), node.op.Call(), node.site
+		d.failAt(s, at, f)
+		return true
+	}
+	return false
+}
+
+// recorded is the index of the first replay whose graph has a launch with a task's number, and that launch. Where no
+// number fits, or several launches have it, it is that of the only replay, without a launch.
+func (l *log) recorded(task int64) (at int, found *node) {
+	at = unknown
+	for i, e := range l.entries {
+		if e.graph == nil {
+			continue
+		}
+		for j := range e.graph.nodes {
+			n := &e.graph.nodes[j]
+			switch {
+			case n.op != driver.OpLaunch || n.task != task:
+			case found == nil:
+				at, found = i, n
+			case found.site != n.site:
+				return l.suspect(driver.OpReplay), nil
+			}
+		}
+	}
+	if found == nil {
+		at = l.suspect(driver.OpReplay)
+	}
+	return at, found
+}
+
 // settled is called with what a wait for s has returned: all that was queued on it before is over, unless the wait
-// itself was refused or has timed out. It returns the first fault, once.
+// itself was refused or has timed out. It returns the first fault, once; in a context that has stopped, always.
 func (d *Driver) settled(s *stream, err error) error {
 	if err != nil && !isFault(code(err)) {
 		return err
 	}
-	d.deliver()
-	fault := s.log.fault
-	if fault == nil && err != nil {
-		e, ok := err.(*driver.Error)
-		if stopped := s.ctx.stopped; stopped != nil && ok && stopped.Code == e.Code {
-			s.log.close(-1, nil, false)
-			return stopped
-		}
-		if ok {
-			d.fail(s, -1, e)
-			fault = s.log.fault
-		}
+	if s.late.found != nil {
+		err = s.late.found
 	}
-	failed := -1
+	s.late = late{}
+	d.deliver()
+	if e, ok := err.(*driver.Error); ok && s.log.fault == nil && s.ctx.stopped == nil {
+		d.untold(s, e)
+	}
+	fault, failed := s.log.fault, unknown
 	if fault != nil {
 		failed = s.log.failed
 	}
 	s.log.close(failed, fault, s.ctx.stopped != nil)
 	s.log.fault = nil
-	if fault != nil {
+	switch {
+	case fault != nil:
 		return fault
-	}
-	if err == nil && s.ctx.refusing {
+	case s.ctx.stopped != nil && (err != nil || s.ctx.refusing):
 		return s.ctx.stopped
 	}
 	return err

@@ -23,6 +23,7 @@ type node struct {
 	kernel *kernel // of a launch
 	blocks uint32
 	words  int
+	task   int64   // number in the recording, where the library tells it
 	group  uintptr // by which the library changes its arguments; 0: it cannot
 
 	workspaces *workspaces // of a launch
@@ -62,8 +63,8 @@ func (g *graph) forgetWorkspaces(device int) {
 }
 
 // note counts a command that was recorded on s.
-func (c *capture) note(cmd *driver.Command, k *kernel) {
-	n := node{op: cmd.Op, site: cmd.Site, blocks: cmd.Blocks, words: len(cmd.Args), kernel: k}
+func (c *capture) note(cmd *driver.Command, k *kernel, task int64) {
+	n := node{task: task, op: cmd.Op, site: cmd.Site, blocks: cmd.Blocks, words: len(cmd.Args), kernel: k}
 	if k != nil {
 		n.group, n.workspaces = c.group, c.workspaces
 		c.workspaces = nil
@@ -151,12 +152,15 @@ func (d *Driver) queueReplay(s *stream, c *driver.Command) error {
 	if s.capture != nil {
 		return driver.Errorf(driver.CodeStreamCaptured, d.replay.name, "the stream records a graph")
 	}
+	if s.ctx != g.ctx { // the library would find that when it runs
+		return driver.Errorf(driver.CodeModelContext, d.replay.name, "the graph was recorded in another context than that of the stream")
+	}
 	if g.wasUpdated {
 		if err := d.call(&d.wait, s.raw, d.events[g.update].raw); err != nil {
 			return err
 		}
 	}
-	if err := d.call(&d.replay, g.raw, s.raw); err != nil {
+	if err := d.queue(&d.replay, g.raw, s.raw); err != nil {
 		return err
 	}
 	if g.updates != 0 { // its arguments change now and then
@@ -260,6 +264,6 @@ func (d *Driver) DestroyGraph(h driver.Graph) error {
 	return d.within(g.ctx, func() error {
 		_ = d.DestroyEvent(g.replayed)
 		_ = d.DestroyEvent(g.update)
-		return d.DestroyStream(g.updates, false)
+		return d.DestroyStream(g.updates, true) // nobody wants a change any more
 	})
 }

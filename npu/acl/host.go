@@ -86,7 +86,7 @@ func (d *Driver) queueHostFunc(s *stream, c *driver.Command) error {
 			d.exceptions.add(exception{stream: s, site: site, host: err})
 		}
 	}})
-	err := d.call(&d.hostFunc, s.raw, callbacks.host, number)
+	err := d.queue(&d.hostFunc, s.raw, callbacks.host, number)
 	switch {
 	case err != nil:
 		unexpect(number)

@@ -163,7 +163,7 @@ func (d *Driver) launchNow(s *stream, w *workspaces, k *kernel, blocks uint32, w
 	if len(d.pack) > 0 {
 		args = uintptr(unsafe.Pointer(&d.pack[0]))
 	}
-	return d.call(&d.launch, f, uintptr(blocks), s.raw, 0, args, uintptr(8*len(d.pack)), 0, 0)
+	return d.queue(&d.launch, f, uintptr(blocks), s.raw, 0, args, uintptr(8*len(d.pack)), 0, 0)
 }
 
 // packArguments appends a slot of 8 bytes for each parameter: the address of an operand without its length, or a

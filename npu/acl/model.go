@@ -27,7 +27,7 @@ type model struct {
 
 	runs []*modelRun // the oldest one first: it is done before the others
 	last *modelRun   // queued last; nil: none was
-	task uint32      // of the run that was queued last
+	task int64       // of the run that was queued last
 }
 
 // batchInputName is what the library calls that input.

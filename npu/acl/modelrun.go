@@ -48,7 +48,7 @@ func (d *Driver) queueModel(s *stream, c *driver.Command) error {
 			return err
 		}
 	}
-	if err := d.call(&d.model.run, uintptr(m.id), r.inputs, r.outputs, s.raw); err != nil {
+	if err := d.queue(&d.model.run, uintptr(m.id), r.inputs, r.outputs, s.raw); err != nil {
 		return err
 	}
 	m.task = d.lastTaskOf(s)

@@ -20,7 +20,7 @@ func fault(err error) error {
 // refuse makes of a launch that an operator refused what it is of a kernel: a fault of the stream, with the launch
 // among its commands. It was not queued, and does nothing.
 func (d *Driver) refuse(s *stream, c *driver.Command, r *refusal) {
-	s.log.note(entry{op: c.Op, site: c.Site, kernel: d.kernels[c.Kernel]})
+	s.log.note(entry{task: noTask, op: c.Op, site: c.Site, kernel: d.kernels[c.Kernel]})
 	d.fail(s, len(s.log.entries)-1, r.fault)
 	s.ctx.refusing = s.ctx.stopped == r.fault
 }

@@ -11,11 +11,12 @@ import (
 
 // stream is a live stream, or the default stream of a context.
 type stream struct {
-	h   driver.Stream // 0: a default stream
-	raw uintptr
-	ctx *ctx
-	id  int32 // the library's number, -1 where it tells none
-	log log   // of what was queued, for faults
+	h    driver.Stream // 0: a default stream
+	raw  uintptr
+	ctx  *ctx
+	id   int32 // the library's number, -1 where it tells none
+	log  log   // of what was queued, for faults
+	late late
 
 	capture    *capture   // that it is part of
 	workspaces workspaces // of its operators
@@ -122,10 +123,16 @@ func (d *Driver) QueryStream(h driver.Stream) (bool, error) {
 		return false, err
 	}
 	const complete = 0
-	if err := d.call(&d.queryStream, s.raw, d.out.at(0)); err != nil {
+	err = d.call(&d.queryStream, s.raw, d.out.at(0))
+	switch {
+	case err != nil && s.ctx.stops && isFault(code(err)):
+		return true, nil // the context has stopped: a wait says so
+	case err != nil:
 		return false, err
+	case d.out.int32(0) == complete:
+		return true, nil
 	}
-	return d.out.int32(0) == complete, nil
+	return d.over(s, &s.late, driver.CodeStreamSyncTimeout, func() error { return d.call(&d.syncStreamTimeout, s.raw, milliseconds(lateMoment)) })
 }
 
 // SynchronizeStream implements driver.Driver. Only the last look at a stream comes from the executor, which waits

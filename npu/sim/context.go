@@ -30,18 +30,18 @@ func (d *Driver) openContext(c *context) error {
 	return nil
 }
 
-// closeContext waits for the work of c and destroys its streams.
+// closeContext drops the work of c, ends what runs, and destroys its streams.
 func (d *Driver) closeContext(c *context) {
 	for len(c.streams) > 0 {
 		s := c.streams[len(c.streams)-1]
 		if s.capture != nil {
 			d.dropCapture(s.capture.g)
 		}
-		d.finish(s)
+		d.breakOff(s)
 		d.dropStream(s)
 	}
 	for h, g := range d.graphs {
-		if g.ctx == c && g.running == 0 {
+		if g.ctx == c {
 			delete(d.graphs, h)
 		}
 	}

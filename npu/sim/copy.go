@@ -205,13 +205,14 @@ func (d *Driver) planFill(call string, dst driver.Ptr, dstMax, n int64) (o opera
 	switch {
 	case n == 0:
 		return o, false, nil
-	case n < 0 || dstMax < n:
-		return o, false, driver.Errorf(driver.CodeRtParamInvalid, call, "destination holds %d B, %d B wanted", dstMax, n)
 	case dst == 0:
 		return o, false, driver.Errorf(driver.CodeInvalidParam, call, "address is NULL")
 	}
 	if _, err = d.needContext(call); err != nil {
 		return o, false, err
+	}
+	if n < 0 || dstMax < n {
+		return o, false, driver.Errorf(driver.CodeRtParamInvalid, call, "destination holds %d B, %d B wanted", dstMax, n)
 	}
 	o, err = d.resolve(call, "destination", dst, n)
 	return o, err == nil, err

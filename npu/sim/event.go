@@ -14,6 +14,7 @@ type event struct {
 	last  *record
 
 	captured *eventCapture // recorded in a capture that is under way
+	was      *graph        // recorded outside since
 }
 
 // record is one OpRecord on its way or done.
@@ -65,9 +66,6 @@ func (d *Driver) DestroyEvent(h driver.Event) error {
 	if err != nil {
 		return err
 	}
-	if e.captured != nil {
-		return eventCaptured(call)
-	}
 	d.host(costQuery)
 	e.dev.events--
 	delete(d.events, h)
@@ -92,7 +90,7 @@ func (d *Driver) QueryEvent(h driver.Event) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if e.captured != nil {
+	if e.inCapture() {
 		return false, eventCaptured("aclrtQueryEventStatus")
 	}
 	d.host(costQuery)
@@ -115,7 +113,7 @@ func (d *Driver) SynchronizeEvent(h driver.Event, timeout time.Duration) error {
 	if _, err := d.needContext(call); err != nil {
 		return err
 	}
-	if e.captured != nil {
+	if e.inCapture() {
 		return eventCaptured(call)
 	}
 	d.host(costSynchronize)
@@ -139,8 +137,6 @@ func (d *Driver) ElapsedTime(start, stop driver.Event) (time.Duration, error) {
 		switch {
 		case err != nil:
 			return 0, err
-		case e.flags != driver.EventLegacy && e.flags&driver.EventTiming == 0:
-			return 0, driver.Errorf(driver.CodeNotSupported, call, "the %s event was created without timing", name)
 		case e.last == nil:
 			return 0, driver.Errorf(driver.CodeInternal, call, "the %s event was never recorded", name)
 		case !e.last.done:
@@ -151,6 +147,9 @@ func (d *Driver) ElapsedTime(start, stop driver.Event) (time.Duration, error) {
 	d.host(costQuery)
 	return at[1] - at[0], nil
 }
+
+// inCapture reports whether the host may not ask for e: it was recorded in a capture that is under way.
+func (e *event) inCapture() bool { return e.captured != nil || e.was != nil }
 
 func eventCaptured(call string) error {
 	return driver.Errorf(driver.CodeEventCaptured, call, "the event was recorded in a capture that is under way")

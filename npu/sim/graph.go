@@ -117,7 +117,7 @@ func (d *Driver) recordable(call string, s *stream, n *node) (spoils bool, err e
 			return true, err
 		}
 		if e.captured == nil || e.captured.g != s.capture.g {
-			return true, driver.Errorf(driver.CodeCaptureDependency, call, "the event was not recorded in this capture")
+			return false, driver.Errorf(driver.CodeCaptureDependency, call, "the event was not recorded in this capture")
 		}
 		n.wait = e.captured.node
 		n.after = append(n.after, n.wait)
@@ -156,10 +156,10 @@ func (d *Driver) meetCapture(call string, s *stream, c *driver.Command) error {
 	}
 	g := e.captured.g
 	switch {
+	case c.Op == driver.OpRecord:
+		e.captured, e.was = nil, g
 	case s.h == 0:
 		return driver.Errorf(driver.CodeCaptureImplicit, call, "a default stream cannot take part in a capture")
-	case c.Op == driver.OpRecord:
-		e.captured = nil
 	case s.ctx.dev != g.ctx.dev:
 		return driver.Errorf(driver.CodeStreamContext, call, "the capture is of device %d, the stream of device %d", g.ctx.dev.id, s.ctx.dev.id)
 	default:
@@ -228,6 +228,9 @@ func (d *Driver) dropCapture(g *graph) {
 		if e.captured != nil && e.captured.g == g {
 			e.captured = nil
 		}
+		if e.was == g {
+			e.was = nil
+		}
 	}
 	d.capturing--
 }
@@ -259,11 +262,8 @@ func (d *Driver) DestroyGraph(h driver.Graph) error {
 	if g == nil {
 		return driver.Errorf(driver.CodeInvalidHandle, call, "%#x is no live graph", uintptr(h))
 	}
-	if g.running > 0 {
-		return driver.Errorf(driver.CodeGraphRunning, call, "a replay of the graph is not done yet")
-	}
 	d.host(costQuery)
-	delete(d.graphs, h)
+	delete(d.graphs, h) // replays that are queued still run
 	return nil
 }
 
@@ -272,8 +272,8 @@ func (d *Driver) prepareReplay(t *task, call string) (bool, error) {
 	if g == nil {
 		return false, driver.Errorf(driver.CodeInvalidHandle, call, "%#x is no live graph", uintptr(t.cmd.Graph))
 	}
-	if g.ctx.dev != t.s.ctx.dev {
-		return false, driver.Errorf(driver.CodeRtParamInvalid, call, "the graph is of device %d, the stream of device %d", g.ctx.dev.id, t.s.ctx.dev.id)
+	if g.ctx != t.s.ctx {
+		return false, driver.Errorf(driver.CodeModelContext, call, "the graph was recorded in another context than that of the stream")
 	}
 	g.running++
 	g.shared = true

@@ -130,12 +130,8 @@ func (d *Driver) prepare(t *task, call string) (queue bool, err error) {
 	case driver.OpLaunch:
 		return d.prepareLaunch(t, call)
 	case driver.OpRecord:
-		e, err := d.event(call, c.Event)
-		if err != nil {
+		if _, err := d.event(call, c.Event); err != nil {
 			return false, err
-		}
-		if e.dev != s.ctx.dev {
-			return false, driver.Errorf(driver.CodeRtParamInvalid, call, "the event is of device %d, the stream of device %d", e.dev.id, s.ctx.dev.id)
 		}
 		t.rec = &record{s: s}
 		return true, nil

@@ -13,6 +13,7 @@ type stream struct {
 	id       int
 	ctx      *context
 	priority int
+	stops    bool // SetStreamFailureMode has made its context one that stops
 
 	head, tail *task
 	count      int
@@ -158,10 +159,11 @@ func (d *Driver) SetStreamFailureMode(h driver.Stream, m driver.FailureMode) err
 	if m > driver.StopOnFailure {
 		return driver.Errorf(driver.CodeRtParamInvalid, call, "there is no failure mode %d", m)
 	}
-	if s.ctx.mode == driver.StopOnFailure && m == driver.ContinueOnFailure {
-		return driver.Errorf(driver.CodeNotSupported, call, "a context that stops on failure cannot go back to continue")
+	if m == driver.StopOnFailure {
+		s.stops, s.ctx.mode = true, m
+	} else if s.stops {
+		return driver.Errorf(driver.CodeNotSupported, call, "a stream that stops its context on failure cannot go back to continue")
 	}
-	s.ctx.mode = m
 	return nil
 }
 

@@ -37,10 +37,10 @@ type Driver interface {
 	// SetDevice retains device, creating its default context at first, and makes that context
 	// current. CodeInvalidDevice where there is no such device. Each call counts.
 	SetDevice(device int) error
-	// ResetDevice undoes one SetDevice (all of them with force). When the count falls to zero it
-	// waits for the work of the default context and destroys its streams; device memory is gone
-	// once no explicit context of the device is left either. CodeDeviceNotSet where the count is
-	// zero already, CodeInvalidDevice where there is no such device.
+	// ResetDevice undoes one SetDevice (all of them with force). When the count falls to zero it drops
+	// the work of the default context, without waiting, and destroys its streams: what was running has
+	// undefined results. Device memory is gone once no explicit context of the device is left either.
+	// CodeDeviceNotSet where the count is zero already, CodeInvalidDevice where there is no such device.
 	ResetDevice(device int, force bool) error
 	// Device is the device of the current context. Needs a context.
 	Device() (int, error)
@@ -48,7 +48,8 @@ type Driver interface {
 	// CreateContext makes a context on device with its own default stream and makes it current.
 	// CodeInvalidDevice where there is no such device. It does not count as SetDevice.
 	CreateContext(device int) (Context, error)
-	// DestroyContext waits for the work of c and destroys its streams; device memory survives. A
+	// DestroyContext drops the work of c, without waiting, and destroys its streams: what was running
+	// has undefined results. Device memory survives. A
 	// thread in which c is current has no context afterwards. CodeInvalidParam for zero,
 	// CodeContextNull for a default context, one already destroyed, or no context at all.
 	DestroyContext(c Context) error
@@ -71,13 +72,14 @@ type Driver interface {
 	// for one of another context.
 	DestroyStream(s Stream, force bool) error
 	// SetStreamFailureMode sets what a failed command does to the whole context of s. Back from
-	// stop to continue: CodeNotSupported.
+	// stop to continue on the same stream: CodeNotSupported; continue on another one changes nothing.
 	SetStreamFailureMode(s Stream, m FailureMode) error
-	// QueryStream reports whether all work of s is done, never blocks and never reports faults. s
-	// may belong to any context.
+	// QueryStream reports whether all work of s is done, never blocks for long and never reports
+	// faults: of a stream whose context has stopped it is true. After a failed command it may be false
+	// for a while longer than there is work. s may belong to any context.
 	QueryStream(s Stream) (done bool, err error)
 	// SynchronizeStream waits until the work queued on s before the call is done, and returns the
-	// first fault of it, once. A negative timeout waits forever, zero is CodeRtParamInvalid, and
+	// first fault of it, once; in a context that has stopped on a failure that one, always. A negative timeout waits forever, zero is CodeRtParamInvalid, and
 	// after a positive one CodeStreamSyncTimeout says that work remains; it goes on. s may belong
 	// to any context, but the thread needs one.
 	SynchronizeStream(s Stream, timeout time.Duration) error
@@ -89,15 +91,16 @@ type Driver interface {
 	CreateEvent(flags EventFlags) (Event, error)
 	// DestroyEvent never waits and needs no context. CodeInvalidParam for zero.
 	DestroyEvent(e Event) error
-	// QueryEvent reports whether the work captured by the last record is done. Before any record it
-	// is true for an event with flags and false for a legacy one.
+	// QueryEvent reports whether the work captured by the last record is done, as QueryStream does; it
+	// may be false for a while longer for an event with EventTiming. Before any record it is true for an
+	// event with flags and false for a legacy one.
 	QueryEvent(e Event) (done bool, err error)
 	// SynchronizeEvent waits for it; timeout as in SynchronizeStream, with CodeEventSyncTimeout. An
 	// event that was never recorded is no wait.
 	SynchronizeEvent(e Event, timeout time.Duration) error
 	// ElapsedTime is the time on the device between two records, negative where stop came first.
 	// CodeInternal for an event never recorded, CodeEventNotComplete for one whose record is still
-	// pending, CodeNotSupported for one without EventTiming.
+	// pending. An event without EventTiming has some time too, which means nothing.
 	ElapsedTime(start, stop Event) (time.Duration, error)
 
 	// Malloc takes size bytes of the current device, contents undefined. CodeInvalidParam for zero,
@@ -117,13 +120,15 @@ type Driver interface {
 	// range leaves its allocation. The direction follows the addresses where both are known,
 	// whatever kind says. Needs a context.
 	Memcpy(dst Ptr, dstMax int64, src Ptr, size int64, kind CopyKind) error
-	// Memset writes size bytes of value at once. Checks as in Memcpy.
+	// Memset writes size bytes of value at once. Checks as in Memcpy, but that it looks for a context
+	// before dstMax. Both work in a context that has stopped on a failure.
 	Memset(dst Ptr, dstMax int64, value byte, size int64) error
 
 	// Enqueue queues c and returns before it is done; CodeQueueFull means that it was not queued
 	// and can be tried again once time has passed. c and c.Args are the caller's again on return.
 	// Needs a context. CodeInvalidHandle for a stream, event or kernel that is not live,
-	// CodeStreamContext for a stream that is not of the current context (not zero).
+	// CodeStreamContext for a stream that is not of the current context (not zero), CodeModelContext
+	// for a graph or model of another one. In a context that has stopped on a failure, that failure.
 	Enqueue(c *Command) error
 }
 
@@ -188,9 +193,11 @@ type Loader interface {
 // another stream for an event recorded there draws that stream into the capture; it must be joined
 // back by an event before the end. Queries and waits of the host on such streams are refused with
 // CodeStreamCaptured, on their events with CodeEventCaptured, replays with CodeStreamCaptured, blocking
-// copies with CodeCaptureMode, queued ones with pageable memory with CodeCaptureAsync and a default
-// stream that meets their events with CodeCaptureImplicit, all without harm; a command that cannot be
-// recorded spoils the capture. Replays of one graph run one after the other.
+// copies with CodeCaptureMode, queued ones with pageable memory with CodeCaptureAsync, a default stream
+// that waits for their events with CodeCaptureImplicit and a wait in a capture for an event of elsewhere
+// with CodeCaptureDependency, all without harm; another command that cannot be recorded spoils the
+// capture. A record outside makes an ordinary event of one of theirs, but for the host, which is refused
+// until the capture ends. Replays of one graph run one after the other, in the context where it was recorded.
 type Capturer interface {
 	// BeginCapture starts a capture with s as its origin: CodeCaptureImplicit for a default stream,
 	// CodeStreamCaptured for one that captures already.
@@ -202,7 +209,7 @@ type Capturer interface {
 	// UpdateGraph gives the launch that was recorded as command node (from 0) new arguments, for
 	// replays that are enqueued later.
 	UpdateGraph(g Graph, node int, args []uint64) error
-	// DestroyGraph forgets g: CodeGraphRunning while a replay is queued or running.
+	// DestroyGraph forgets g: replays that are queued still run.
 	DestroyGraph(g Graph) error
 }
 
@@ -260,6 +267,13 @@ type Aborter interface {
 type Namer interface {
 	// Has reports whether the function can be called.
 	Has(symbol string) bool
+}
+
+// Busy is implemented by a driver whose calls may never return.
+type Busy interface {
+	// UnderWay names the function of the vendor's library that has not returned; "" where there is none, or where it is
+	// one that only queues a command. It may be called from any thread.
+	UnderWay() string
 }
 
 // Closer is implemented by a driver that holds memory or libraries of the process.

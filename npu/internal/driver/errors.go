@@ -58,6 +58,7 @@ const (
 	CodeInternal          Code = 507000
 	CodeDeviceNotSet      Code = 507007
 	CodeLostHeartbeat     Code = 507010
+	CodeGraphFailed       Code = 507011
 	CodeAICoreException   Code = 507015
 	CodeAICoreTimeout     Code = 507014
 	CodeVectorException   Code = 507035

@@ -65,6 +65,7 @@ var codeNames = map[string]struct {
 	"CodeBatchSize":         {CodeBatchSize, "ACL_ERROR_GE_DYNAMIC_BATCH_SIZE_INVALID"},
 	"CodeModelExecute":      {CodeModelExecute, "ACL_ERROR_GE_INTERNAL_ERROR"},
 	"CodeLostHeartbeat":     {CodeLostHeartbeat, "ACL_ERROR_RT_LOST_HEARTBEAT"},
+	"CodeGraphFailed":       {CodeGraphFailed, "ACL_ERROR_RT_MODEL_EXECUTE"},
 	"CodeMultiBitECC":       {CodeMultiBitECC, "ACL_ERROR_RT_HBM_MULTI_BIT_ECC_ERROR"},
 	"CodeInternalError":     {CodeInternalError, "ACL_ERROR_INTERNAL_ERROR"},
 }

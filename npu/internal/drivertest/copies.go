@@ -38,13 +38,13 @@ func blockingCopyCases() []testCase {
 			t.want(driver.CodeRtParamInvalid, t.Memset(p, 63, 2, 64), "Memset")
 			t.wantFill(p, 64, 1, "memory")
 		}},
-		{"Memcpy and Memset without a context: NULL: 100000, destMax: 107000, as these are checked first", fresh, func(t *tester) {
+		{"Memcpy and Memset without a context: NULL: 100000, as that is checked first; destMax: 107000 of Memcpy, 107002 of Memset", fresh, func(t *tester) {
 			o := t.plainObjects()
 			t.want(driver.CodeInvalidParam, t.Memcpy(0, 64, o.src, 64, driver.HostToHost), "Memcpy to NULL")
 			t.want(driver.CodeInvalidParam, t.Memcpy(o.dst, 64, o.src, 64, 77), "Memcpy with kind 77")
 			t.want(driver.CodeRtParamInvalid, t.Memcpy(o.dst, 63, o.src, 64, driver.HostToHost), "Memcpy")
 			t.want(driver.CodeInvalidParam, t.Memset(0, 64, 1, 64), "Memset of NULL")
-			t.want(driver.CodeRtParamInvalid, t.Memset(o.dst, 63, 1, 64), "Memset")
+			t.want(driver.CodeContextNull, t.Memset(o.dst, 63, 1, 64), "Memset")
 		}},
 		{"Memcpy beyond the allocation: 107000", 0, func(t *tester) {
 			const size = 4096

@@ -27,11 +27,11 @@ func failureCases() []testCase {
 			t.want(driver.CodeVectorException, t.SynchronizeStream(0, long), "SynchronizeStream")
 			t.sync(0)
 		}},
-		{"failed kernel: query is true and reports nothing", loader, func(t *tester) {
+		{"failed kernel: query is true soon, and reports nothing", loader, func(t *tester) {
 			s := t.stream()
 			t.fault(s, 1)
 			t.settle()
-			t.wantDone(s, true, "after a failed kernel")
+			t.soon(func() bool { return t.done(s) }, "QueryStream after a failed kernel")
 			t.wantDone(s, true, "after a failed kernel, again")
 			t.want(driver.CodeVectorException, t.SynchronizeStream(s, forever), "SynchronizeStream")
 		}},
@@ -145,6 +145,72 @@ func failureCases() []testCase {
 			t.setCurrent(before)
 			t.wantFill(p, 64, 0, "memory that a skipped command would fill")
 		}},
+		{"stop mode: query is true soon, of streams and events, and reports nothing; waits for them: 507035, each time", loader, func(t *tester) {
+			before, p := t.current(), t.filled(64, 0)
+			c := t.context(0)
+			s, e := t.stream(), t.event(driver.EventSync)
+			t.must(t.SetStreamFailureMode(s, driver.StopOnFailure), "SetStreamFailureMode")
+			t.spin(s, pause) // so that all is queued before it fails
+			t.fault(s, 7)
+			t.fill(s, p, 64, 1)
+			t.record(s, e)
+			t.settle()
+			complete := func() bool {
+				done, err := t.QueryEvent(e)
+				t.must(err, "QueryEvent")
+				return done
+			}
+			t.soon(func() bool { return t.done(s) }, "QueryStream")
+			t.soon(complete, "QueryEvent")
+			for range 2 {
+				for what, err := range map[string]error{"SynchronizeStream": t.SynchronizeStream(s, forever), "SynchronizeEvent": t.SynchronizeEvent(e, forever)} {
+					t.want(driver.CodeVectorException, err, what)
+					t.wantSite(err, 7)
+				}
+				t.wantDone(s, true, "of a context that has stopped")
+			}
+			t.destroyEvent(e)
+			t.destroyContext(c)
+			t.setCurrent(before)
+		}},
+		{"stop mode: the fault has its place where another stream is waited for first, with work of its own", loader, func(t *tester) {
+			before, p := t.current(), t.filled(64, 0)
+			c := t.context(0)
+			s, other := t.stream(), t.stream()
+			h, _ := t.host(64)
+			t.must(t.SetStreamFailureMode(s, driver.StopOnFailure), "SetStreamFailureMode")
+			t.copy(other, p, h, 64)
+			t.fault(s, 7) // the first command of its stream
+			t.copy(s, p, h, 64)
+			t.settle()
+			err := t.SynchronizeStream(other, forever)
+			t.want(driver.CodeVectorException, err, "SynchronizeStream of another stream")
+			t.wantSite(err, 7)
+			t.destroyContext(c)
+			t.setCurrent(before)
+		}},
+		{"stop mode: Memcpy, Memset, Malloc, CreateStream, CreateEvent, destroy: 0", loader, func(t *tester) {
+			before, p := t.current(), t.filled(64, 0)
+			c := t.context(0)
+			s, e := t.stream(), t.event(driver.EventSync)
+			h, host := t.host(64)
+			t.must(t.SetStreamFailureMode(s, driver.StopOnFailure), "SetStreamFailureMode")
+			x := t.vectorAdd(s, p, p, p, 64, 1<<20, 1) // memory that the failed kernel uses
+			t.enqueue(x)
+			t.want(driver.CodeVectorException, t.SynchronizeStream(s, forever), "SynchronizeStream")
+			t.must(t.Memset(p, 64, 5, 64), "Memset")
+			t.must(t.Memcpy(h, 64, p, 64, driver.DeviceToHost), "Memcpy")
+			t.same(host, slices.Repeat([]byte{5}, 64), "copied after the failure")
+			late, q := t.stream(), t.malloc(64)
+			t.want(driver.CodeVectorException, t.issue(fillCommand(late, p, 64, 2)), "fill on a new stream")
+			t.must(t.Free(q), "Free")
+			t.destroyEvent(t.event(driver.EventSync))
+			t.destroyEvent(e)
+			t.must(t.DestroyStream(s, false), "DestroyStream")
+			t.must(t.DestroyStream(late, false), "DestroyStream")
+			t.destroyContext(c)
+			t.setCurrent(before)
+		}},
 		{"stop mode: other contexts of the device work on, and so does a new one", loader, func(t *tester) {
 			before, p := t.current(), t.filled(64, 0)
 			c := t.context(0)
@@ -202,7 +268,7 @@ func failureCases() []testCase {
 			s := t.stream()
 			t.want(driver.OK, t.SetStreamFailureMode(s, driver.StopOnFailure), "stop")
 			t.want(driver.CodeNotSupported, t.SetStreamFailureMode(s, driver.ContinueOnFailure), "continue after stop")
-			t.want(driver.CodeNotSupported, t.SetStreamFailureMode(t.stream(), driver.ContinueOnFailure), "continue on another stream")
+			t.want(driver.OK, t.SetStreamFailureMode(t.stream(), driver.ContinueOnFailure), "continue on another stream")
 			t.context(0)
 			t.want(driver.OK, t.SetStreamFailureMode(t.stream(), driver.ContinueOnFailure), "continue in another context")
 		}},

@@ -26,7 +26,11 @@ func initCases() []testCase {
 			t.want(driver.OK, t.SetDevice(0), "SetDevice after the second Init")
 		}},
 		{"aclFinalize without aclInit: 0; again: 100037; aclInit after it: 0", fresh, func(t *tester) {
-			t.want(driver.OK, t.Finalize(), "Finalize without Init")
+			if t.harness.Parallel {
+				t.want(driver.OK, t.Finalize(), "Finalize without Init")
+			} else { // an earlier case has finalized the library of this process
+				t.wantAny(t.Finalize(), "Finalize without Init", driver.OK, driver.CodeRepeatFinalize)
+			}
 			t.want(driver.CodeRepeatFinalize, t.Finalize(), "Finalize again")
 			t.want(driver.OK, t.Init(), "Init after Finalize")
 		}},

@@ -100,6 +100,16 @@ func (t *tester) wantDone(s driver.Stream, want bool, what string) {
 	}
 }
 
+// soon asks again and again, for a driver that learns of failed work only now and then. The limit is for what never comes.
+func (t *tester) soon(ask func() bool, what string) {
+	t.Helper()
+	for begin := time.Now(); !ask(); time.Sleep(time.Millisecond) {
+		if t.clock != nil || time.Since(begin) > time.Minute {
+			t.Fatalf("%s stays false", what)
+		}
+	}
+}
+
 // settle lets everything happen that can.
 func (t *tester) settle() {
 	t.Helper()

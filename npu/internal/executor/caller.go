@@ -50,6 +50,7 @@ type Caller struct {
 	err     error
 	done    atomic.Bool
 
+	site   atomic.Uint32 // of the call under way, for Serving
 	parked atomic.Bool
 	wake   chan struct{}
 	closed atomic.Bool
@@ -218,6 +219,9 @@ func (c *Caller) claimFull() (*slot, uint64) {
 	c.e.setStarving(c, false)
 	return c.e.ring.claim()
 }
+
+// At says where the next call comes from.
+func (c *Caller) At(site driver.Site) { c.site.Store(uint32(site)) }
 
 // Pending is a claimed place in the ring.
 type Pending struct {

@@ -64,6 +64,7 @@ type Executor struct {
 	aborted atomic.Bool
 	ended   chan struct{}
 	last    atomic.Pointer[Caller] // the only one that goes on; nil: all do
+	serving atomic.Pointer[Caller] // whose call is under way; nil: none is
 	alone   chan struct{}          // closed once last is set
 
 	fullWaits  atomic.Int64
@@ -226,7 +227,19 @@ func (e *Executor) call(c *Caller) (err error) {
 	if c.use == 0 {
 		e.current = 0 // fn may change it
 	}
+	e.serving.Store(c)
+	defer e.serving.Store(nil)
 	return c.fn(e.d)
+}
+
+// Serving is the place from which the call came that the driver is at, for one that does not return; false where it is
+// at none. It may be called from anywhere.
+func (e *Executor) Serving() (driver.Site, bool) {
+	c := e.serving.Load()
+	if c == nil {
+		return 0, false
+	}
+	return driver.Site(c.site.Load()), true
 }
 
 // Now is the driver's time, or real time since New where it has none. Only inside Call.

@@ -33,8 +33,7 @@ var channelClass = &class[*npu.Channel]{
 		if err != nil {
 			return err
 		}
-		c.push(c.in.unpack(v))
-		return nil
+		return c.pushReceived(v)
 	}},
 }
 
@@ -44,30 +43,32 @@ var channelFunctions = []function{
 	{"try_select", doc{"(cases)", "index, value, open", "Does the first of the cases that can be done at once, as `npu.select`; nil where none can.", "100000 for a list that is empty or holds anything else; 107017 for sending to a closed channel", `if npu.try_select{stop} then return end`}, nil, moduleTrySelect},
 }
 
-// parcel is a value on its way into ch.
-type parcel struct {
-	value any
-	p     *packer // nil: the value goes as it is
-}
-
-// parcel packs v where machines share ch.
-func (c *call) parcel(ch *npu.Channel, v lua.LValue) (parcel, error) {
+// outgoing is v as it goes into ch: packed where machines share ch.
+func (c *call) outgoing(ch *npu.Channel, v lua.LValue) (any, error) {
 	if !ch.Shared() {
-		return parcel{value: v}, nil
+		return v, nil
 	}
-	p := c.in.newPacker(false)
-	value, err := p.pack(v)
+	x, err := c.in.parcel(v)
 	if err != nil {
-		p.drop()
+		return nil, err
 	}
-	return parcel{value, p}, err
+	return x, nil
 }
 
-// returned gives back what was packed, where it was not sent.
-func (x parcel) returned() {
-	if x.p != nil {
-		x.p.drop()
+// returned gives back what outgoing made, where it was not sent.
+func returned(v any) {
+	if x, ok := v.(*parcel); ok {
+		x.drop()
 	}
+}
+
+// pushReceived adds what came by a channel to the results.
+func (c *call) pushReceived(v any) error {
+	value, err := c.in.receive(v)
+	if err == nil {
+		c.push(value)
+	}
+	return err
 }
 
 // channel is the value of ch: one made by another machine gets a new one each time, which equals the last.
@@ -111,12 +112,12 @@ func channelSend(c *call, ch *npu.Channel) error {
 	if err != nil {
 		return err
 	}
-	x, err := c.parcel(ch, v)
+	x, err := c.outgoing(ch, v)
 	if err != nil {
 		return err
 	}
-	if err = ch.Send(c.t, x.value, timeout); err != nil {
-		x.returned()
+	if err = ch.Send(c.t, x, timeout); err != nil {
+		returned(x)
 	}
 	return err
 }
@@ -126,13 +127,13 @@ func channelTrySend(c *call, ch *npu.Channel) error {
 	if err != nil {
 		return err
 	}
-	x, err := c.parcel(ch, v)
+	x, err := c.outgoing(ch, v)
 	if err != nil {
 		return err
 	}
-	sent, err := ch.TrySend(c.t, x.value)
+	sent, err := ch.TrySend(c.t, x)
 	if !sent {
-		x.returned()
+		returned(x)
 		giveWay(ch)
 	}
 	c.push(lua.LBool(sent))
@@ -153,8 +154,10 @@ func channelReceive(c *call, ch *npu.Channel) error {
 		return err
 	}
 	v, _, err := ch.Receive(c.t, timeout)
-	c.push(c.in.unpack(v))
-	return err
+	if err != nil {
+		return err
+	}
+	return c.pushReceived(v)
 }
 
 func channelTryReceive(c *call, ch *npu.Channel) error {
@@ -162,7 +165,9 @@ func channelTryReceive(c *call, ch *npu.Channel) error {
 	if !ok {
 		giveWay(ch)
 	}
-	c.push(c.in.unpack(v))
+	if err == nil {
+		err = c.pushReceived(v)
+	}
 	c.push(lua.LBool(ok && open))
 	return err
 }
@@ -187,20 +192,19 @@ func (c *call) selectCase(timeout time.Duration, try bool) error {
 	if list.Len() == 0 {
 		return c.errorf("argument 1 (cases) is empty: nothing could end the wait")
 	}
-	cases, parcels := make([]npu.Case, list.Len()), make([]parcel, list.Len())
+	cases := make([]npu.Case, list.Len())
 	chosen, err := npu.Chosen{Index: -1}, error(nil)
 	for i := 0; i < len(cases) && err == nil; i++ {
 		if cases[i], err = c.readCase(i+1, list.RawGetInt(i+1)); err == nil && cases[i].Send {
-			parcels[i], err = c.parcel(cases[i].Channel, cases[i].Value.(lua.LValue))
-			cases[i].Value = parcels[i].value
+			cases[i].Value, err = c.outgoing(cases[i].Channel, cases[i].Value.(lua.LValue))
 		}
 	}
 	if err == nil {
 		chosen, err = npu.Select(c.t, cases, timeout, try)
 	}
-	for i, x := range parcels {
+	for i, k := range cases {
 		if i != chosen.Index || err != nil {
-			x.returned()
+			returned(k.Value)
 		}
 	}
 	if err != nil {
@@ -217,7 +221,9 @@ func (c *call) selectCase(timeout time.Duration, try bool) error {
 	}
 	c.push(lua.LNumber(chosen.Index + 1))
 	if k := cases[chosen.Index]; k.Task == nil && !k.Send {
-		c.push(c.in.unpack(chosen.Value))
+		if err := c.pushReceived(chosen.Value); err != nil {
+			return err
+		}
 		c.push(lua.LBool(chosen.Open))
 	}
 	return nil

@@ -355,7 +355,7 @@ func (w *watch) clear() error {
 		}
 		<-x.gone
 		if err := x.takeFailure(); err != nil {
-			w.trial.attempt.Add(check.Errored, shownText(fmt.Sprintf("%v failed, and nobody joined it: %s", x, w.in.FormatError(w.in.workerFailure(x, err)))))
+			w.trial.attempt.Add(check.Errored, shownText(fmt.Sprintf("%v failed, and nobody joined it: %s", x, w.in.FormatError(w.in.workerFailure(x, err, true)))))
 		}
 	}
 	w.note(w.group.Close(w.by), "check.test", notClean)

@@ -191,26 +191,25 @@ func bufferFill(c *call, b *npu.Buffer) error {
 const elementRoom = 24
 
 func bufferToTable(c *call, b *npu.Buffer) error {
-	data, err := b.Data()
-	if err != nil {
-		return err
-	}
-	lua51.Room(c.L, int(b.Count())*elementRoom)
-	t := c.L.CreateTable(int(b.Count()), 0)
-	n := 0
-	b.Type().Each(data, func(v float64) {
-		n++
-		lua51.SetItem(t, n, lua.LNumber(v))
+	return b.Read(func(data []byte) error {
+		lua51.Room(c.L, int(b.Count())*elementRoom)
+		t := c.L.CreateTable(int(b.Count()), 0)
+		n := 0
+		b.Type().Each(data, func(v float64) {
+			n++
+			lua51.SetItem(t, n, lua.LNumber(v))
+		})
+		c.push(t)
+		return nil
 	})
-	c.push(t)
-	return nil
 }
 
 func bufferToString(c *call, b *npu.Buffer) error {
-	data, err := b.Data()
-	lua51.Room(c.L, len(data))
-	c.push(lua.LString(data))
-	return err
+	return b.Read(func(data []byte) error {
+		lua51.Room(c.L, len(data))
+		c.push(lua.LString(data))
+		return nil
+	})
 }
 
 func bufferSum(c *call, b *npu.Buffer) error {

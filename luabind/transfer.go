@@ -1,6 +1,7 @@
 package luabind
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -53,11 +54,32 @@ func (in *Interp) newPacker(functions bool) *packer {
 	return &packer{in: in, functions: functions, seen: make(map[any]any)}
 }
 
-// drop gives back what was packed, where it does not go on its way.
-func (p *packer) drop() {
-	for _, s := range p.held {
+// parcel is a packed value on its way, with the memory that it holds until it is dropped. Whoever receives it makes handles
+// of its own before.
+type parcel struct {
+	value any
+	held  []*npu.Shared
+}
+
+// drop gives up what nobody will unpack any more.
+func (x *parcel) drop() {
+	for _, s := range x.held {
 		s.Drop()
 	}
+}
+
+// drop gives back what was packed, where it does not go on its way.
+func (p *packer) drop() { (&parcel{held: p.held}).drop() }
+
+// parcel packs one value; it refers to none of the packer's own.
+func (in *Interp) parcel(v lua.LValue) (*parcel, error) {
+	p := in.newPacker(false)
+	value, err := p.pack(v)
+	if err != nil {
+		p.drop()
+		return nil, err
+	}
+	return &parcel{value, p.held}, nil
 }
 
 // cannot is the refusal of a value.
@@ -199,7 +221,8 @@ func (p *packer) share(ch *npu.Channel) error {
 		x := p.in.newPacker(false)
 		x.depth = p.depth
 		inside = append(inside, x)
-		return x.pack(value)
+		packed, err := x.pack(value)
+		return &parcel{packed, x.held}, err
 	})
 	if err == nil {
 		return nil
@@ -213,23 +236,35 @@ func (p *packer) share(ch *npu.Channel) error {
 	return err
 }
 
-// unpacker makes values of a machine.
+// unpacker makes values of a machine. What occurs twice in what one of them unpacks is one value.
 type unpacker struct {
 	in   *Interp
 	from *Interp // of functions
 	seen map[any]lua.LValue
 	ups  map[*packedUpvalue]*lua.Upvalue
+	told bool  // the value is only shown: no handle is made of memory
+	err  error // why memory was not received
 }
 
-// unpack makes a value of this machine.
-func (in *Interp) unpack(v any) lua.LValue {
-	if v, ok := v.(lua.LValue); ok {
-		return v
+// unpack makes a value of this machine. It may be called again, and makes other handles of memory each time.
+func (in *Interp) unpack(v any) (lua.LValue, error) {
+	u := in.newUnpacker(nil)
+	value := u.unpack(v)
+	return value, u.err
+}
+
+// receive makes a value of this machine of what came by a channel: a parcel, which goes to nobody else, or a value of
+// this machine.
+func (in *Interp) receive(v any) (lua.LValue, error) {
+	x, ok := v.(*parcel)
+	if !ok {
+		if v == nil {
+			return lua.LNil, nil
+		}
+		return v.(lua.LValue), nil
 	}
-	if v == nil {
-		return lua.LNil
-	}
-	return in.newUnpacker(nil).unpack(v)
+	defer x.drop()
+	return in.unpack(x.value)
 }
 
 func (in *Interp) newUnpacker(from *Interp) *unpacker {
@@ -256,8 +291,10 @@ func (u *unpacker) unpack(v any) lua.LValue {
 		return was
 	}
 	switch x := v.(type) {
+	case nil:
+		return lua.LNil
 	case *npu.Shared:
-		b := u.in.buffer(u.in.thread.Receive(x))
+		b := u.buffer(x)
 		u.seen[v] = b
 		return b
 	case *packedTable:
@@ -290,6 +327,19 @@ func (u *unpacker) unpack(v any) lua.LValue {
 		return fn
 	}
 	return lua.LNil
+}
+
+// buffer makes a handle of memory.
+func (u *unpacker) buffer(x *npu.Shared) lua.LValue {
+	if u.told {
+		return lua.LString("buffer")
+	}
+	b, err := u.in.thread.Receive(x)
+	if err != nil {
+		u.err = errors.Join(u.err, err)
+		return lua.LNil
+	}
+	return u.in.buffer(b)
 }
 
 // snapshot names the functions and tables of the library, before a script can change them.

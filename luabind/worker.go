@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -31,14 +32,14 @@ type worker struct {
 	mu          sync.Mutex
 	cancelledAt npu.Site
 	state       npu.TaskState
-	results     []any // packed
-	err         error // *workerError, *npu.Error or *npu.PanicError
+	results     parcel // its value is a list; each join unpacks them anew
+	err         error  // *workerError, *npu.Error or *npu.PanicError
 	joined      bool
 }
 
 // workerError is what the script of a worker raised.
 type workerError struct {
-	value any // packed
+	value parcel
 	text  string
 	trace string
 }
@@ -112,7 +113,7 @@ func moduleWorker(c *call) error {
 	}
 	root := in.root()
 	root.workersMu.Lock()
-	root.workers = append(root.workers, w)
+	root.workers = append(slices.DeleteFunc(root.workers, (*worker).forgettable), w)
 	root.started++
 	w.number = root.started
 	root.workersMu.Unlock()
@@ -121,9 +122,31 @@ func moduleWorker(c *call) error {
 	ctx, cancel := context.WithCancelCause(root.ctx)
 	w.cancel = cancel
 	thread := in.session.NewThread(ctx) // from now on time waits for it
-	go w.run(ctx, thread, build, args)
+	go w.run(ctx, thread, build, parcel{args, p.held})
 	c.push(in.workerType.wrap(w, &w.bound))
 	return nil
+}
+
+// forgettable reports whether nothing is left of w but what its join returns, to whoever still has w.
+func (w *worker) forgettable() bool {
+	select {
+	case <-w.gone:
+	default:
+		return false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.joined || w.state != npu.TaskFailed
+}
+
+// forgetWorker lets the machine of the main script know no more of w, where that is all.
+func (in *Interp) forgetWorker(w *worker) {
+	root := in.root()
+	root.workersMu.Lock()
+	defer root.workersMu.Unlock()
+	if w.forgettable() {
+		root.workers = slices.DeleteFunc(root.workers, func(x *worker) bool { return x == w })
+	}
 }
 
 // workerMain reads the first argument of npu.worker: what makes the function to run in the new machine.
@@ -160,7 +183,8 @@ func (in *Interp) workerMain(c *call, p *packer) (func(u *unpacker) lua.LValue, 
 var errEnd = errors.New("the worker was cancelled")
 
 // run is the goroutine of w.
-func (w *worker) run(ctx context.Context, thread *npu.Thread, build func(*unpacker) lua.LValue, args []any) {
+func (w *worker) run(ctx context.Context, thread *npu.Thread, build func(*unpacker) lua.LValue, args parcel) {
+	defer w.parent.forgetWorker(w)
 	defer close(w.gone)
 	m := w.parent.newWorkerMachine(ctx, w, thread)
 	w.parent.giveMachine() // it is on the heap now
@@ -197,7 +221,7 @@ func (w *worker) run(ctx context.Context, thread *npu.Thread, build func(*unpack
 }
 
 // script runs what the worker is there for, and its tasks.
-func (w *worker) script(m *Interp, build func(*unpacker) lua.LValue, args []any) (results []lua.LValue, err error) {
+func (w *worker) script(m *Interp, build func(*unpacker) lua.LValue, args parcel) (results []lua.LValue, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = &npu.PanicError{Value: r, Stack: debug.Stack()}
@@ -205,9 +229,13 @@ func (w *worker) script(m *Interp, build func(*unpacker) lua.LValue, args []any)
 	}()
 	u := m.newUnpacker(w.parent)
 	fn := build(u)
-	values := make([]lua.LValue, len(args))
-	for i, v := range args {
-		values[i] = u.unpack(v)
+	var values []lua.LValue
+	for _, v := range args.value.([]any) {
+		values = append(values, u.unpack(v))
+	}
+	args.drop() // the handles hold it now
+	if u.err != nil {
+		return nil, u.err
 	}
 	results, err = m.protected(m.L, fn, values...)
 	if script, ok := err.(*scriptError); ok && w.function {
@@ -224,7 +252,7 @@ func (w *worker) script(m *Interp, build func(*unpacker) lua.LValue, args []any)
 }
 
 // packResults makes what join of another machine can take.
-func (in *Interp) packResults(results []lua.LValue, err error) ([]any, error) {
+func (in *Interp) packResults(results []lua.LValue, err error) (parcel, error) {
 	p := in.newPacker(false)
 	var out []any
 	for i := 0; i < len(results) && err == nil; i++ {
@@ -235,30 +263,30 @@ func (in *Interp) packResults(results []lua.LValue, err error) ([]any, error) {
 		out = append(out, v)
 	}
 	if err == nil {
-		return out, nil
+		return parcel{out, p.held}, nil
 	}
 	p.drop()
 	var panicked *npu.PanicError
 	if errors.As(err, &panicked) {
-		return nil, err
+		return parcel{}, err
 	}
 	if script, ok := err.(*scriptError); ok {
 		e := &workerError{text: in.text(script.value), trace: strings.Replace(script.trace, "in main chunk", "in the function of the worker", 1)}
 		if trail := in.trails.text(script.value); trail != "" {
 			e.trace += "\n" + trail
 		}
-		p := in.newPacker(false)
-		if e.value, err = p.pack(script.value); err != nil {
-			p.drop()
-			e.value = lua.LString(e.text)
+		if x, err := in.parcel(script.value); err == nil {
+			e.value = *x
+		} else {
+			e.value.value = lua.LString(e.text)
 		}
-		return nil, e
+		return parcel{}, e
 	}
 	if e, ok := err.(*npu.Error); ok {
-		return nil, e
+		return parcel{}, e
 	}
 	text := in.FormatError(err)
-	return nil, &workerError{value: lua.LString(text), text: text}
+	return parcel{}, &workerError{value: parcel{value: lua.LString(text)}, text: text}
 }
 
 // newWorkerMachine makes the machine of w, in the session of in.
@@ -308,28 +336,40 @@ func workerJoin(c *call, w *worker) error {
 	w.joined = true
 	results, err := w.results, w.err
 	w.mu.Unlock()
+	c.in.forgetWorker(w)
 	if err != nil {
-		err = c.in.workerFailure(w, err)
+		err = c.in.workerFailure(w, err, false)
 		if s, ok := err.(*scriptError); ok {
 			s.whole = false
 			c.in.trails.add(s.value, w.String()+":\n"+s.trace)
 		}
 		return err
 	}
-	for _, v := range results {
-		c.push(c.in.unpack(v))
+	list, _ := results.value.([]any)
+	for _, v := range list { // each by itself: buffers that come twice are two handles
+		value, err := c.in.unpack(v)
+		if err != nil {
+			return err
+		}
+		c.push(value)
 	}
 	return nil
 }
 
-// workerFailure is the error of w in this machine.
-func (in *Interp) workerFailure(w *worker, err error) error {
+// workerFailure is the error of w in this machine; told where it is only shown.
+func (in *Interp) workerFailure(w *worker, err error, told bool) error {
 	switch x := err.(type) {
 	case *workerError:
 		if w.status() == npu.TaskCancelled {
 			break
 		}
-		return &scriptError{value: in.unpack(x.value), trace: x.trace, whole: true}
+		u := in.newUnpacker(nil)
+		u.told = told
+		value := u.unpack(x.value.value)
+		if u.err != nil {
+			return u.err
+		}
+		return &scriptError{value: value, trace: x.trace, whole: true}
 	case *npu.Error:
 		e := *x
 		return &e
@@ -385,15 +425,24 @@ func (in *Interp) allWorkers() []*worker {
 
 // endWorkers cancels the workers that still run, and returns when nothing of them is left.
 func (in *Interp) endWorkers() {
-	for n := -1; n != len(in.allWorkers()); { // one may start another meanwhile
-		list := in.allWorkers()
-		n = len(list)
+	for {
+		list := slices.DeleteFunc(in.allWorkers(), func(w *worker) bool {
+			select {
+			case <-w.gone:
+				return true
+			default:
+				return false
+			}
+		})
+		if len(list) == 0 {
+			return
+		}
 		for _, w := range list {
 			if w.status() == npu.TaskRunning {
 				w.cancel(errEnd)
 			}
 		}
-		for _, w := range list {
+		for _, w := range list { // one may have started another meanwhile
 			<-w.gone
 		}
 	}
@@ -431,7 +480,7 @@ func (in *Interp) workerFailures() (list []*taskFailure) {
 		failed, err := w.state == npu.TaskFailed && !w.joined, w.err
 		w.mu.Unlock()
 		if failed {
-			list = append(list, &taskFailure{w, in.workerFailure(w, err)})
+			list = append(list, &taskFailure{w, in.workerFailure(w, err, true)})
 		}
 	}
 	return list

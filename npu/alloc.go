@@ -2,12 +2,15 @@ package npu
 
 import (
 	"fmt"
+	"maps"
 	"runtime"
+	"slices"
 	"time"
-	"unsafe"
 
 	"npulua/npu/internal/driver"
 	"npulua/npu/internal/dtype"
+	"npulua/npu/internal/guard"
+	"npulua/npu/internal/span"
 )
 
 // MaxBytes is the size that a buffer can have at most: beyond it sizes are no exact Lua numbers.
@@ -65,7 +68,7 @@ func policyOf(name string) (driver.MemPolicy, error) {
 // policy is one of Policies, or "" for huge_first. ErrMemoryAllocation where that much is not free,
 // after unreachable buffers were given back.
 func (c *Context) Alloc(t *Thread, typ DType, count int64, policy string) (*Buffer, error) {
-	if err := c.res.check(); err != nil {
+	if err := c.res.usable(); err != nil {
 		return nil, err
 	}
 	n, err := size(typ, count)
@@ -76,25 +79,30 @@ func (c *Context) Alloc(t *Thread, typ DType, count int64, policy string) (*Buff
 	if err != nil {
 		return nil, err
 	}
-	var p driver.Ptr
-	alloc := func(d driver.Driver) (err error) {
-		p, err = d.Malloc(n, pol)
-		return err
-	}
-	if err := t.retry(c.h, alloc); err != nil {
-		return nil, hintMemory(err)
-	}
 	m := newMemory(c.dev)
-	m.res = t.s.adopt(t, &resource{kind: "device memory", detail: describe(typ, count, n), parent: c.dev.res, explicit: true,
-		ctx: c.dev.deflt.h, destroy: func(d driver.Driver, _ bool) error { return d.Free(p) }})
+	b := &Buffer{root: m, space: DeviceMemory, typ: typ, count: count, bytes: n}
+	p := new(driver.Ptr)
+	m.res = &resource{kind: "device memory", detail: describe(typ, count, n), parent: c.dev.res, explicit: true,
+		ctx: c.dev.deflt.h, destroy: func(d driver.Driver, _ bool) error { return d.Free(*p) }}
 	m.guard(m.res)
-	b := &Buffer{root: m, space: DeviceMemory, typ: typ, count: count, bytes: n, ptr: p}
+	err = t.create(c.h, m.res, func(d driver.Driver) (err error) {
+		if err = c.res.usable(); err != nil {
+			return err
+		}
+		*p, err = d.Malloc(n, pol)
+		return err
+	})
+	if err != nil {
+		return nil, hintMemory(goneOr(err, c.res.usable))
+	}
+	b.span = span.Whole(span.Device(*p), n)
 	runtime.AddCleanup(b, (*resource).collect, m.res)
 	return b, nil
 }
 
 // Host takes host memory for count elements, all zero. pinned memory can be used by queued copies
-// and needs a current context; pageable memory is ordinary memory of the process.
+// and needs a current context; pageable memory is ordinary memory of the process. ErrMemoryAllocation for more than the
+// machine can have.
 func (t *Thread) Host(typ DType, count int64, pinned bool) (*Buffer, error) {
 	n, err := size(typ, count)
 	if err != nil {
@@ -102,61 +110,163 @@ func (t *Thread) Host(typ DType, count int64, pinned bool) (*Buffer, error) {
 	}
 	m := newMemory(nil)
 	b := &Buffer{root: m, space: PageableMemory, typ: typ, count: count, bytes: n}
-	if !pinned {
-		if n > maxPageable {
-			return nil, errorf(ErrMemoryAllocation, "requested %d B of pageable host memory, at most %d B", n, int64(maxPageable))
-		}
-		if n > askFirst && !reservable(n) {
-			return nil, hinted(errorf(ErrMemoryAllocation, "requested %d B of pageable host memory, the system has less", n),
-				"work on slices of the buffer")
-		}
-		if err := t.s.memory().Room(n); err != nil {
-			return nil, errorf(ErrMemoryAllocation, "%v", err)
-		}
-		b.data = make([]byte, n)
-		b.ptr = addressOf(b.data)
-		m.res = t.s.adopt(t, &resource{kind: "host memory", detail: describe(typ, count, n), explicit: true})
-		runtime.AddCleanup(b, (*resource).collect, m.res)
-		return b, nil
+	detail := describe(typ, count, n)
+	if pinned {
+		b.space = PinnedMemory
+		err = t.pin(b, detail)
+	} else {
+		err = t.takePageable(b, detail)
 	}
-	ctx, err := t.CurrentContext()
 	if err != nil {
-		return nil, hinted(errorf(ErrContextNull, "pinned host memory needs a current context"),
-			t.contextHint(", or pass {pinned = false} for ordinary memory"))
-	}
-	b.space = PinnedMemory
-	alloc := func(d driver.Driver) (err error) {
-		b.ptr, err = t.s.mallocHost(d, n)
-		return err
-	}
-	if err := t.retry(ctx.h, alloc); err != nil {
 		return nil, err
 	}
-	b.data = bytesAt(b.ptr, n)
-	p, session := b.ptr, t.s
-	m.res = t.s.adopt(t, &resource{kind: "pinned memory", detail: describe(typ, count, n), explicit: true,
-		destroy: m.freeHost(p, func() { session.givenHost(n) })})
-	m.guard(m.res)
 	runtime.AddCleanup(b, (*resource).collect, m.res)
 	return b, nil
 }
 
-// mallocHost takes pinned memory. That of the simulator asks for itself.
-func (s *Session) mallocHost(d driver.Driver, n int64) (p driver.Ptr, err error) {
-	if !s.info.Simulated {
-		if err := s.memory().Take(n); err != nil {
-			return 0, driver.Errorf(driver.CodeMemoryAllocation, "aclrtMallocHost", "%v", err)
+// takePageable gives b memory of the process.
+func (t *Thread) takePageable(b *Buffer, detail string) error {
+	s, n := t.s, b.bytes
+	if n > maxPageable {
+		return errorf(ErrMemoryAllocation, "requested %d B of pageable host memory, at most %d B", n, int64(maxPageable))
+	}
+	if s.host.take(n) != nil { // once more, without what nobody can reach
+		if err := t.retry(0, func(driver.Driver) error { return s.host.take(n) }); err != nil {
+			return err
 		}
 	}
-	if p, err = d.MallocHost(n); err != nil && !s.info.Simulated {
-		s.memory().Give(n)
+	if n > askFirst && !reservable(n) {
+		s.host.give(n)
+		return hinted(errorf(ErrMemoryAllocation, "requested %d B of pageable host memory, the system has less", n), hostHint)
+	}
+	err := s.memory().Room(n)
+	var data []byte
+	give := func() { s.host.give(n) }
+	switch {
+	case err != nil:
+	case s.opts.Guarded:
+		data, err = guard.Map(n)
+		give = func() { s.host.give(n); guard.Free(data) }
+	default:
+		data = make([]byte, n)
+	}
+	if err != nil {
+		s.host.give(n)
+		return errorf(ErrMemoryAllocation, "%v", err)
+	}
+	block := span.Host(data, give)
+	b.span = span.Whole(block, n)
+	b.root.res = &resource{kind: "host memory", detail: detail, explicit: true, drop: block.Release}
+	if err := s.adopt(t, b.root.res); err != nil {
+		block.Release()
+		return err
+	}
+	return nil
+}
+
+// pin gives b memory that the driver can copy from and to by itself.
+func (t *Thread) pin(b *Buffer, detail string) error {
+	ctx, err := t.CurrentContext()
+	if err != nil {
+		return hinted(errorf(ErrContextNull, "pinned host memory needs a current context"),
+			t.contextHint(", or pass {pinned = false} for ordinary memory"))
+	}
+	m, s, n := b.root, t.s, b.bytes
+	var block *span.Block
+	m.res = &resource{kind: "pinned memory", detail: detail, explicit: true, destroy: s.unpinLast(&block)}
+	m.guard(m.res)
+	err = t.create(ctx.h, m.res, func(d driver.Driver) error {
+		p, err := s.mallocHost(d, n)
+		if err == nil {
+			block = s.pinned(p, n)
+		}
+		return err
+	})
+	if err != nil {
+		return goneOr(err, ctx.res.check)
+	}
+	b.span = span.Whole(block, n)
+	return nil
+}
+
+// pinned is the block of pinned memory; the session gives it back at its end, where somebody holds it until then.
+func (s *Session) pinned(p driver.Ptr, n int64) *span.Block {
+	var block *span.Block
+	block = span.At(p, n, func() {
+		s.exec.Release(func(d driver.Driver) bool {
+			_ = s.unpin(d, block) // nobody is left to tell
+			return true
+		})
+	})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pins[block] = pin{p, n}
+	return block
+}
+
+// pin is a block of pinned memory as the driver knows it.
+type pin struct {
+	p driver.Ptr
+	n int64
+}
+
+// unpinLast ends the hold of a handle; with the last one it gives the memory to the driver.
+func (s *Session) unpinLast(block **span.Block) func(driver.Driver, bool) error {
+	return func(d driver.Driver, _ bool) error {
+		if !(*block).Drop() {
+			return nil
+		}
+		return s.unpin(d, *block)
+	}
+}
+
+// unpin gives a block that nobody holds to the driver, on the executor's thread.
+func (s *Session) unpin(d driver.Driver, block *span.Block) error {
+	s.mu.Lock()
+	x, ok := s.pins[block]
+	delete(s.pins, block)
+	s.mu.Unlock()
+	if !ok {
+		return nil
+	}
+	s.givenHost(x.n)
+	return d.FreeHost(x.p)
+}
+
+// unpinRest gives back, at the end of the session, what is on its way between threads and nobody will receive.
+func (s *Session) unpinRest(t *Thread) {
+	_ = t.c.Call(0, func(d driver.Driver) error {
+		s.mu.Lock()
+		left := slices.Collect(maps.Keys(s.pins))
+		s.mu.Unlock()
+		for _, block := range left {
+			_ = s.unpin(d, block) // the session ends either way
+		}
+		return nil
+	})
+}
+
+// mallocHost takes pinned memory. That of the simulator asks the sandbox for itself; of the machine's memory the library
+// knows best.
+func (s *Session) mallocHost(d driver.Driver, n int64) (p driver.Ptr, err error) {
+	if s.info.Simulated {
+		if err := s.host.take(n); err != nil {
+			return 0, err
+		}
+	} else if err := s.memory().Take(n); err != nil {
+		return 0, driver.Errorf(driver.CodeMemoryAllocation, "aclrtMallocHost", "%v", err)
+	}
+	if p, err = d.MallocHost(n); err != nil {
+		s.givenHost(n)
 	}
 	return p, err
 }
 
 // givenHost says that n bytes of mallocHost are given back.
 func (s *Session) givenHost(n int64) {
-	if !s.info.Simulated {
+	if s.info.Simulated {
+		s.host.give(n)
+	} else {
 		s.memory().Give(n)
 	}
 }
@@ -214,14 +324,4 @@ func hintMemory(err error) error {
 		e.Hint = "close buffers that are no longer used; `npulua --leaks` lists them"
 	}
 	return err
-}
-
-func addressOf(data []byte) driver.Ptr {
-	return driver.Ptr(uintptr(unsafe.Pointer(unsafe.SliceData(data))))
-}
-
-// bytesAt is driver memory as a slice. It is not the garbage collector's: the handle frees it.
-func bytesAt(p driver.Ptr, n int64) []byte {
-	addr := uintptr(p)
-	return unsafe.Slice(*(**byte)(unsafe.Pointer(&addr)), n)
 }

@@ -66,7 +66,7 @@ func openSim(opts Options) (driver.Driver, Info, error) {
 	}
 	v := visible.FromEnvironment(count)
 	ids := v.Visible(count)
-	d, err := sim.Open(sim.Config{Profile: p, Devices: len(ids), Logical: ids, Memory: opts.Memory})
+	d, err := sim.Open(sim.Config{Profile: p, Devices: len(ids), Logical: ids, Memory: opts.Memory, Guarded: opts.Guarded})
 	if err != nil {
 		return nil, Info{}, err
 	}

@@ -1,10 +1,8 @@
 package npu
 
 import (
-	"strings"
-
-	"npulua/npu/internal/driver"
 	"npulua/npu/internal/dtype"
+	"npulua/npu/internal/span"
 )
 
 // DType is the type of a buffer's elements.
@@ -37,10 +35,9 @@ type Buffer struct {
 	typ      DType
 	count    int64
 	bytes    int64
-	ptr      driver.Ptr
-	data     []byte // host memory only
-	readOnly bool   // host memory that may not be written: an input of a kernel
-	shape    []int  // of what was read from a file; nil: a vector
+	span     span.Span // where its bytes are
+	readOnly bool      // host memory that may not be written: an input of a kernel
+	shape    []int     // of what was read from a file; nil: a vector
 }
 
 // Type is the type of the elements.
@@ -64,31 +61,23 @@ func (b *Buffer) Shape() []int { return b.shape }
 // Closed reports whether the memory was given back.
 func (b *Buffer) Closed() bool { return b.root.res.closed.Load() }
 
-func (b *Buffer) check() error {
-	if b.root.res.closed.Load() {
-		e := b.root.res.closedError()
-		e.Detail = "buffer " + strings.TrimPrefix(e.Detail, b.root.res.kind+" ")
-		return e
-	}
-	return nil
-}
+func (b *Buffer) check() error { return b.root.res.check() }
+
+// usable fails where nothing new may begin to use b.
+func (b *Buffer) usable() error { return b.root.res.usable() }
 
 // Slice is the part of b from element first (from 0) on. It shares the memory; closing either
 // closes both.
 func (b *Buffer) Slice(first, count int64) (*Buffer, error) {
-	if err := b.check(); err != nil {
+	if err := b.usable(); err != nil {
 		return nil, err
 	}
 	if first < 0 || count <= 0 || first > b.count || count > b.count-first {
 		return nil, errorf(ErrParamInvalid, "slice of %d elements from %d on is not inside 1 to %d", count, first+1, b.count)
 	}
 	size := int64(b.typ.Size())
-	s := &Buffer{root: b.root, owner: b.allocation(), space: b.space, typ: b.typ, count: count, bytes: count * size, readOnly: b.readOnly,
-		ptr: b.ptr + driver.Ptr(first*size)}
-	if b.data != nil {
-		s.data = b.data[first*size : (first+count)*size : (first+count)*size]
-	}
-	return s, nil
+	return &Buffer{root: b.root, owner: b.allocation(), space: b.space, typ: b.typ, count: count, bytes: count * size, readOnly: b.readOnly,
+		span: b.span.Slice(first*size, count*size)}, nil
 }
 
 func (b *Buffer) allocation() *Buffer {

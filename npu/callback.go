@@ -11,14 +11,14 @@ import (
 // a fault of s. Recorded in a graph, fn may touch the host buffers that replays use where nothing runs
 // beside it: in a graph of one stream with replays on one stream.
 func (s *Stream) Callback(t *Thread, fn func() error) error {
-	p, c, err := s.begin(t, driver.OpHostFunc)
+	q, err := s.begin(t, driver.OpHostFunc)
 	if err != nil {
 		return err
 	}
 	e, caller, st, ticket := t.s.exec, t.c, s.state, s.state.queued
 	if g := st.recording.Load(); g != nil {
 		runs := g.runs
-		c.Func = func() error {
+		q.Func = func() error {
 			return e.Upcall(caller, func() error {
 				if st := runs.alone(); st != nil {
 					st.held.Store(true)
@@ -27,9 +27,9 @@ func (s *Stream) Callback(t *Thread, fn func() error) error {
 				return fn()
 			})
 		}
-		return s.submit(t, p)
+		return q.submit()
 	}
-	c.Func = func() error {
+	q.Func = func() error {
 		return e.Upcall(caller, func() error {
 			st.known(ticket)    // all before it is done
 			st.held.Store(true) // and nothing after it has begun
@@ -37,22 +37,22 @@ func (s *Stream) Callback(t *Thread, fn func() error) error {
 			return fn()
 		})
 	}
-	return s.submit(t, p)
+	return q.submit()
 }
 
 // Notify queues fn as Callback does, but later work of s goes on without waiting for it. A wait for s that
 // comes to its end has run what s had reached. Its error is told by the next wait for s. ErrNotSupported
 // while a graph is being recorded.
 func (s *Stream) Notify(t *Thread, fn func() error) error {
-	if s.state.recording.Load() != nil {
-		return hinted(errorf(ErrNotSupported, "a callback that nothing waits for cannot be recorded in a graph"), "leave blocking = false out")
-	}
-	p, c, err := s.begin(t, driver.OpHostFunc)
+	q, err := s.begin(t, driver.OpHostFunc)
 	if err != nil {
 		return err
 	}
+	if s.state.recording.Load() != nil {
+		return q.cancel(hinted(errorf(ErrNotSupported, "a callback that nothing waits for cannot be recorded in a graph"), "leave blocking = false out"))
+	}
 	sess, caller, st, ticket, site := t.s, t.c, s.state, s.state.queued, t.Site
-	c.Func = func() error {
+	q.Func = func() error {
 		return sess.exec.Later(caller, fn, func(err error) {
 			st.known(ticket)
 			if err != nil {
@@ -60,7 +60,7 @@ func (s *Stream) Notify(t *Thread, fn func() error) error {
 			}
 		})
 	}
-	return s.submit(t, p)
+	return q.submit()
 }
 
 // late keeps the error of a function of Notify for the next wait for st.

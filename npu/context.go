@@ -45,29 +45,29 @@ func newContext(dev *Device, id int, h driver.Context, res *resource) *Context {
 // CreateContext makes an explicit context on dev, with its own default stream, and makes it
 // current.
 func (dev *Device) CreateContext(t *Thread) (*Context, error) {
-	if err := dev.check(); err != nil {
-		return nil, err
-	}
-	var h driver.Context
-	err := t.retry(0, func(d driver.Driver) (err error) {
-		h, err = d.CreateContext(dev.id)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	res := dev.s.adopt(t, &resource{kind: "context", parent: dev.res, explicit: true, destroy: func(d driver.Driver, _ bool) error {
-		return d.DestroyContext(h)
-	}})
-	dev.s.mu.Lock()
-	dev.contexts++
-	id := dev.contexts
-	dev.s.mu.Unlock()
-	c := newContext(dev, id, h, res)
+	var c *Context
+	h := new(driver.Context)
+	res := &resource{kind: "context", parent: dev.res, explicit: true, destroy: func(d driver.Driver, _ bool) error {
+		return d.DestroyContext(*h)
+	}}
 	res.idle = func(d driver.Driver) bool {
 		dev.s.mu.Lock()
 		defer dev.s.mu.Unlock()
 		return len(res.children) == 0 && res.stream.idle(d)
+	}
+	err := t.create(0, res, func(d driver.Driver) (err error) {
+		if *h, err = d.CreateContext(dev.id); err != nil {
+			return err
+		}
+		dev.s.mu.Lock()
+		dev.contexts++
+		id := dev.contexts
+		dev.s.mu.Unlock()
+		c = newContext(dev, id, *h, res)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	runtime.AddCleanup(c, (*resource).collect, res)
 	t.setCurrent(c)
@@ -162,7 +162,7 @@ func (c *Context) SetOption(t *Thread, name string, value int64) error {
 	if err != nil {
 		return err
 	}
-	return t.call(c.h, func(d driver.Driver) error { return d.SetContextOption(opt, value) })
+	return t.callOn(c.h, func(d driver.Driver) error { return d.SetContextOption(opt, value) }, c.res.check)
 }
 
 // Option reads an option; 107021 where it was never set.
@@ -175,10 +175,10 @@ func (c *Context) Option(t *Thread, name string) (int64, error) {
 		return 0, err
 	}
 	var v int64
-	err = t.call(c.h, func(d driver.Driver) (err error) {
+	err = t.callOn(c.h, func(d driver.Driver) (err error) {
 		v, err = d.ContextOption(opt)
 		return err
-	})
+	}, c.res.check)
 	var e *Error
 	if errors.As(err, &e) && e.Code == driver.CodeOptionNotSet {
 		e.Detail = fmt.Sprintf("option %q was never set in this context", name)

@@ -28,32 +28,27 @@ func (s *Stream) Copy(t *Thread, dst, src *Buffer) error {
 	if dev := s.ctx.dev; dst.root.dev != dev && src.root.dev != dev {
 		return s.foreignCopyError(dst, src)
 	}
-	p, c, err := s.begin(t, driver.OpCopy)
+	q, err := s.begin(t, driver.OpCopy, dst.root.res, src.root.res)
 	if err != nil {
 		return err
 	}
-	c.Kind = kind
-	c.Dst = dst.ptr
-	c.Src = src.ptr
-	c.Size = dst.bytes
-	dst.used(s.state, t.Site, true)
-	src.used(s.state, t.Site, false)
-	return s.submit(t, p)
+	q.Kind = kind
+	q.Dst = q.memory(dst, true)
+	q.Src = q.memory(src, false)
+	q.Size = dst.bytes
+	return q.submit()
 }
 
 // checkCopy is what every copy needs.
 func checkCopy(dst, src *Buffer) error {
-	if dst.root.res.closed.Load() || src.root.res.closed.Load() {
-		if err := dst.check(); err != nil {
-			return err
-		}
-		return src.check()
+	if err := bothUsable(dst, src); err != nil {
+		return err
 	}
 	if dst.typ != src.typ || dst.count != src.count {
 		return hinted(errorf(ErrParamInvalid, "destination is %s x %d, source is %s x %d", dst.typ, dst.count, src.typ, src.count),
 			"use buf:slice for a part, and the kernel \"cast\" for another type")
 	}
-	if dst.root == src.root && dst.ptr < src.ptr+driver.Ptr(src.bytes) && src.ptr < dst.ptr+driver.Ptr(dst.bytes) {
+	if dst.span.Overlaps(src.span) {
 		return errorf(ErrParamInvalid, "destination and source overlap")
 	}
 	return nil
@@ -97,23 +92,36 @@ func Copy(t *Thread, dst, src *Buffer) error {
 	if err := src.root.settle(t, true); err != nil {
 		return err
 	}
-	if dst.data != nil && src.data != nil {
-		copy(dst.data, src.data)
-		runtime.KeepAlive(dst)
-		runtime.KeepAlive(src)
-		return nil
-	}
-	ctx := eitherDevice(dst, src).deflt.h
-	var err error
-	for at, n := int64(0), int64(0); at < dst.bytes && err == nil; at += n {
-		n = min(dst.bytes-at, t.s.piece)
-		err = t.call(ctx, func(d driver.Driver) error {
-			return d.Memcpy(dst.ptr+driver.Ptr(at), n, src.ptr+driver.Ptr(at), n, driver.CopyDefault)
+	if dst.space != DeviceMemory && src.space != DeviceMemory {
+		return dst.Write(func(to []byte) error {
+			return src.Read(func(from []byte) error {
+				copy(to, from)
+				return nil
+			})
 		})
 	}
-	runtime.KeepAlive(dst)
+	usable := func() error { return bothUsable(dst, src) }
+	ctx := eitherDevice(dst, src).deflt.h
+	for at, n := int64(0), int64(0); at < dst.bytes; at += n {
+		n = min(dst.bytes-at, t.s.piece)
+		err := t.callOn(ctx, func(d driver.Driver) error {
+			return d.Memcpy(dst.span.On(d)+driver.Ptr(at), n, src.span.On(d)+driver.Ptr(at), n, driver.CopyDefault)
+		}, usable)
+		if err != nil {
+			return err
+		}
+	}
+	runtime.KeepAlive(dst) // pinned memory is not the collector's: it goes with the handle
 	runtime.KeepAlive(src)
-	return err
+	return nil
+}
+
+// bothUsable fails where one of two operands was closed, or is being closed.
+func bothUsable(dst, src *Buffer) error {
+	if dst.root.res.ending.Load() {
+		return dst.usable()
+	}
+	return src.usable()
 }
 
 // copyPiece is how much a blocking copy moves in one call where that takes real time: a millisecond or so, in which

@@ -43,25 +43,30 @@ func (t *Thread) Device(id int) (*Device, error) {
 	dev := s.devices[id]
 	s.mu.Unlock()
 	if dev != nil && !dev.res.closed.Load() {
+		if err := dev.res.usable(); err != nil {
+			return nil, err
+		}
 		t.setCurrent(dev.deflt)
 		return dev, nil
 	}
-	var h driver.Context
-	err := t.call(0, func(d driver.Driver) (err error) {
+	dev = &Device{id: id, s: s}
+	dev.res = &resource{kind: "device", destroy: func(d driver.Driver, force bool) error { return d.ResetDevice(id, force) }}
+	err := t.create(0, dev.res, func(d driver.Driver) error {
 		if err := d.SetDevice(id); err != nil {
 			return err
 		}
-		h, err = d.CurrentContext()
+		h, err := d.CurrentContext()
+		if err == nil {
+			dev.deflt = newContext(dev, 0, h, &resource{kind: "default context", session: s, parent: dev.res})
+		}
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	dev = &Device{id: id, s: s}
-	dev.res = s.adopt(t, &resource{kind: "device", destroy: func(d driver.Driver, force bool) error {
-		return d.ResetDevice(id, force)
-	}})
-	dev.deflt = newContext(dev, 0, h, s.adopt(t, &resource{kind: "default context", parent: dev.res}))
+	if err := s.adopt(t, dev.deflt.res); err != nil {
+		return nil, err
+	}
 	s.mu.Lock()
 	s.devices[id] = dev
 	s.mu.Unlock()
@@ -99,10 +104,10 @@ func (dev *Device) Memory(t *Thread) (free, total int64, err error) {
 	if err := need(dev.s, dev.s.prober, "tell its memory"); err != nil {
 		return 0, 0, err
 	}
-	err = t.call(dev.deflt.h, func(driver.Driver) (err error) {
+	err = t.callOn(dev.deflt.h, func(driver.Driver) (err error) {
 		free, total, err = dev.s.prober.MemInfo()
 		return err
-	})
+	}, dev.check)
 	return free, total, err
 }
 
@@ -115,10 +120,10 @@ func (dev *Device) StreamsFree(t *Thread) (free int, err error) {
 	if err := need(dev.s, dev.s.prober, "tell its streams"); err != nil {
 		return 0, err
 	}
-	err = t.call(dev.deflt.h, func(driver.Driver) (err error) {
+	err = t.callOn(dev.deflt.h, func(driver.Driver) (err error) {
 		free, err = dev.s.prober.StreamsFree()
 		return err
-	})
+	}, dev.check)
 	return free, err
 }
 
@@ -131,10 +136,10 @@ func (dev *Device) Utilization(t *Thread) (Utilization, error) {
 	if err := need(dev.s, dev.s.prober, "tell its utilization"); err != nil {
 		return u, err
 	}
-	err := t.call(0, func(driver.Driver) (err error) {
+	err := t.callOn(0, func(driver.Driver) (err error) {
 		u, err = dev.s.prober.Utilization(dev.id)
 		return err
-	})
+	}, dev.check)
 	return u, err
 }
 
@@ -195,7 +200,7 @@ func (dev *Device) peerCall(t *Thread, peer *Device, fn func(driver.Peers) error
 	if err := need(dev.s, dev.s.peers, "copy between devices directly"); err != nil {
 		return err
 	}
-	return t.call(dev.deflt.h, func(driver.Driver) error { return fn(dev.s.peers) })
+	return t.callOn(dev.deflt.h, func(driver.Driver) error { return fn(dev.s.peers) }, dev.check, peer.check)
 }
 
 // Synchronize waits for the work of all streams of the device, in all its contexts. timeout: see

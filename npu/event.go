@@ -44,30 +44,29 @@ func (m *eventMark) check() error {
 // CreateEvent makes an event in c. With timing it can be given to Elapsed. 207007 where the device
 // has no more events.
 func (c *Context) CreateEvent(t *Thread, timing bool) (*Event, error) {
-	if err := c.res.check(); err != nil {
-		return nil, err
-	}
 	flags := driver.EventSync
 	if timing {
 		flags |= driver.EventTiming
 	}
-	var h driver.Event
-	err := t.retry(c.h, func(d driver.Driver) (err error) {
-		h, err = d.CreateEvent(flags)
-		return err
+	e := &Event{ctx: c, timing: timing, mark: new(eventMark)}
+	h := new(driver.Event)
+	e.res = &resource{kind: "event", parent: c.res, explicit: true, ctx: c.h,
+		destroy: func(d driver.Driver, _ bool) error { return d.DestroyEvent(*h) }}
+	err := t.create(c.h, e.res, func(d driver.Driver) (err error) {
+		if *h, err = d.CreateEvent(flags); err != nil {
+			return err
+		}
+		t.s.mu.Lock()
+		defer t.s.mu.Unlock()
+		c.events++
+		e.number = c.events
+		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	res := t.s.adopt(t, &resource{kind: "event", parent: c.res, explicit: true, ctx: c.h, destroy: func(d driver.Driver, _ bool) error {
-		return d.DestroyEvent(h)
-	}})
-	e := &Event{h: h, ctx: c, res: res, timing: timing, mark: new(eventMark)}
-	t.s.mu.Lock()
-	c.events++
-	e.number = c.events
-	t.s.mu.Unlock()
-	runtime.AddCleanup(e, (*resource).collect, res)
+	e.h = *h
+	runtime.AddCleanup(e, (*resource).collect, e.res)
 	return e, nil
 }
 
@@ -173,10 +172,10 @@ func Elapsed(t *Thread, start, stop *Event) (time.Duration, error) {
 		}
 	}
 	var elapsed time.Duration
-	err := t.call(start.ctx.h, func(d driver.Driver) (err error) {
+	err := t.callOn(start.ctx.h, func(d driver.Driver) (err error) {
 		elapsed, err = d.ElapsedTime(start.h, stop.h)
 		return err
-	})
+	}, start.check, stop.check)
 	return elapsed, err
 }
 

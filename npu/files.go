@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
-	"runtime"
 
 	"npulua/npu/internal/dtype"
 	"npulua/npu/internal/hostfile"
@@ -81,9 +80,11 @@ func (t *Thread) fromFile(file File, typ DType, data []byte, shape []int, pinned
 	if err != nil {
 		return nil, err
 	}
-	copy(b.data, data)
 	b.shape = shape
-	return b, nil
+	return b, b.Write(func(to []byte) error {
+		copy(to, data)
+		return nil
+	})
 }
 
 // WriteFS is a file system of File to which files can be written, too.
@@ -110,18 +111,14 @@ func (b *Buffer) SaveNPY(path string) error { return b.SaveNPYTo(File{Name: path
 
 // SaveNPYTo is SaveNPY for a file anywhere.
 func (b *Buffer) SaveNPYTo(file File) error {
-	data, err := b.hostData(false)
-	if err != nil {
-		return err
-	}
 	shape := b.shape
 	if shape == nil {
 		shape = []int{int(b.count)}
 	}
-	a := hostfile.Array{Type: b.typ, Shape: shape, Data: data}
-	err = file.save(func(path string) error { return hostfile.WriteNPY(path, a) }, func(w io.Writer) error { return hostfile.EncodeNPY(w, a) })
-	runtime.KeepAlive(b)
-	return writeError(err)
+	return b.Read(func(data []byte) error {
+		a := hostfile.Array{Type: b.typ, Shape: shape, Data: data}
+		return writeError(file.save(func(path string) error { return hostfile.WriteNPY(path, a) }, func(w io.Writer) error { return hostfile.EncodeNPY(w, a) }))
+	})
 }
 
 // SaveImage writes a host buffer of uint8 as the kind of picture that the ending of path names:
@@ -132,8 +129,7 @@ func (b *Buffer) SaveImage(path string, height, width, channels int64) error {
 
 // SaveImageTo is SaveImage for a file anywhere.
 func (b *Buffer) SaveImageTo(file File, height, width, channels int64) error {
-	data, err := b.hostData(false)
-	if err != nil {
+	if err := b.Read(func([]byte) error { return nil }); err != nil {
 		return err
 	}
 	if b.typ != dtype.Uint8 {
@@ -145,11 +141,11 @@ func (b *Buffer) SaveImageTo(file File, height, width, channels int64) error {
 	if height < 1 || width < 1 || height > b.count || width > b.count || height*width*channels != b.count {
 		return errorf(ErrParamInvalid, "%d x %d x %d is not the buffer's %d elements", height, width, channels, b.count)
 	}
-	im := hostfile.Image{Height: int(height), Width: int(width), Channels: int(channels), Pix: data}
-	err = file.save(func(path string) error { return hostfile.WriteImage(path, im) },
-		func(w io.Writer) error { return hostfile.EncodeImage(w, filepath.Ext(file.Name), im) })
-	runtime.KeepAlive(b)
-	return writeError(err)
+	return b.Read(func(data []byte) error {
+		im := hostfile.Image{Height: int(height), Width: int(width), Channels: int(channels), Pix: data}
+		return writeError(file.save(func(path string) error { return hostfile.WriteImage(path, im) },
+			func(w io.Writer) error { return hostfile.EncodeImage(w, filepath.Ext(file.Name), im) }))
+	})
 }
 
 // writeError gives a failure to write a file its code.

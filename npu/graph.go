@@ -98,7 +98,7 @@ type GraphNode struct {
 // elsewhere is refused (107024), and the graph is one without it. Default streams cannot be recorded
 // (107031). An error of fn ends the recording and is returned.
 func (s *Stream) Capture(t *Thread, fn func() error) (*Graph, error) {
-	if err := s.check(); err != nil {
+	if err := s.usable(); err != nil {
 		return nil, err
 	}
 	capturer, ok := t.s.drv.(driver.Capturer)
@@ -113,13 +113,19 @@ func (s *Stream) Capture(t *Thread, fn func() error) (*Graph, error) {
 		return nil, errorf(driver.CodeCaptureConflict, "another graph is being recorded")
 	}
 	h := s.state.h
-	if err := t.call(s.state.ctx, func(driver.Driver) error { return capturer.BeginCapture(h) }); err != nil {
+	g := &Graph{ctx: s.ctx, names: make(map[string]int), runs: new(graphRuns), rec: &graphRecording{counts: make(map[string]int)}}
+	err := t.callOn(s.state.ctx, func(driver.Driver) error {
+		err := capturer.BeginCapture(h)
+		if err == nil {
+			g.join(s) // before anybody else closes it
+		}
+		return err
+	}, s.usable)
+	if err != nil {
 		return nil, err
 	}
-	g := &Graph{ctx: s.ctx, names: make(map[string]int), runs: new(graphRuns), rec: &graphRecording{counts: make(map[string]int)}}
-	g.join(s)
 	t.recording = g
-	err := fn()
+	err = fn()
 	t.recording = nil
 	ended := g.end(t, capturer)
 	if err == nil {
@@ -132,9 +138,13 @@ func (s *Stream) Capture(t *Thread, fn func() error) (*Graph, error) {
 		return nil, err
 	}
 	graph := g.h
-	g.res = t.s.adopt(t, &resource{kind: "graph", detail: fmt.Sprintf("%d commands", len(g.nodes)), parent: s.ctx.res, explicit: true, ctx: s.ctx.h,
-		destroy: func(driver.Driver, bool) error { return capturer.DestroyGraph(graph) }})
+	g.res = &resource{kind: "graph", detail: fmt.Sprintf("%d commands", len(g.nodes)), parent: s.ctx.res, explicit: true, ctx: s.ctx.h,
+		destroy: func(driver.Driver, bool) error { return capturer.DestroyGraph(graph) }}
 	g.runs.guard(g.res)
+	if err := t.create(s.ctx.h, g.res, func(driver.Driver) error { return nil }); err != nil {
+		_ = t.call(0, func(driver.Driver) error { return capturer.DestroyGraph(graph) }) // it goes with its context else
+		return nil, err
+	}
 	runtime.AddCleanup(g, (*resource).collect, g.res)
 	return g, nil
 }
@@ -245,10 +255,10 @@ func (g *Graph) merge() {
 // Replay queues one run of the graph on s, which is of the graph's context (107004). Runs of one graph follow each
 // other, on whichever streams. A fault of a recorded command is one of s, with the place where it was recorded.
 func (g *Graph) Replay(t *Thread, s *Stream) error {
-	if err := g.res.check(); err != nil {
+	if err := g.res.usable(); err != nil {
 		return err
 	}
-	if err := s.check(); err != nil {
+	if err := s.usable(); err != nil {
 		return err
 	}
 	if s.ctx != g.ctx {
@@ -256,24 +266,34 @@ func (g *Graph) Replay(t *Thread, s *Stream) error {
 			"replay it on a stream of its context, or record it in the other one too")
 	}
 	if s.state.recording.Load() != nil {
-		return hinted(errorf(driver.CodeStreamCaptured, "the stream records a graph: a replay cannot be part of it"), "replay on another stream, or after the recording")
+		return replayRecordedError()
 	}
 	if err := g.checkUses(t.s.closings.Load()); err != nil {
 		return err
 	}
-	p, c, err := s.begin(t, driver.OpReplay)
+	q, err := s.begin(t, driver.OpReplay, g.res)
 	if err != nil {
 		return err
 	}
-	c.Graph = g.h
+	if err := g.checkUses(t.s.closings.Load()); err != nil {
+		return q.cancel(err)
+	}
+	if s.state.recording.Load() != nil {
+		return q.cancel(replayRecordedError())
+	}
+	q.Graph = g.h
 	for _, u := range g.uses {
 		u.root.used(s.state, t.Site, u.write)
 	}
 	g.runs.used(s.state, t.Site, false) // close waits for it
-	return s.submit(t, p)
+	return q.submit()
 }
 
-// checkUses fails where a buffer of the graph was closed. It looks at them only where something was
+func replayRecordedError() error {
+	return hinted(errorf(driver.CodeStreamCaptured, "the stream records a graph: a replay cannot be part of it"), "replay on another stream, or after the recording")
+}
+
+// checkUses fails where a buffer of the graph was closed, or is being closed. It looks at them only where something was
 // since the last time.
 func (g *Graph) checkUses(closings uint64) error {
 	g.merge()
@@ -281,8 +301,8 @@ func (g *Graph) checkUses(closings uint64) error {
 		return nil
 	}
 	for _, u := range g.uses {
-		if u.buf.Closed() {
-			e := u.buf.check().(*Error)
+		if u.root.res.ending.Load() {
+			e := u.root.res.closedError()
 			e.Detail = "the graph works on a buffer that is gone: " + e.Detail
 			return e
 		}
@@ -293,7 +313,7 @@ func (g *Graph) checkUses(closings uint64) error {
 
 // Update gives the launch called name (see Nodes) new arguments, for replays that are queued later.
 func (g *Graph) Update(t *Thread, name string, args []Arg) error {
-	if err := g.res.check(); err != nil {
+	if err := g.res.usable(); err != nil {
 		return err
 	}
 	i, ok := g.names[name]
@@ -308,8 +328,21 @@ func (g *Graph) Update(t *Thread, name string, args []Arg) error {
 	if v != n.bound {
 		return errorf(ErrParamInvalid, "launch %q was recorded for other types", name)
 	}
-	words := n.kernel.pack(nil, args)
-	if err := t.call(g.ctx.h, func(driver.Driver) error { return t.s.drv.(driver.Capturer).UpdateGraph(g.h, i, words) }); err != nil {
+	usable := func() error {
+		for _, a := range args {
+			if a.Buffer != nil {
+				if err := a.Buffer.usable(); err != nil {
+					return err
+				}
+			}
+		}
+		return g.res.usable()
+	}
+	err := t.callOn(g.ctx.h, func(d driver.Driver) error {
+		words := n.kernel.pack(nil, args, func(b *Buffer, _ bool) driver.Ptr { return b.span.On(d) })
+		return t.s.drv.(driver.Capturer).UpdateGraph(g.h, i, words)
+	}, usable)
+	if err != nil {
 		return err
 	}
 	n.uses, g.stale = nil, true

@@ -42,30 +42,31 @@ func (s *Stream) Launch(t *Thread, k *Kernel, blocks int64, args []Arg) error {
 			return err
 		}
 	}
-	p, c, err := s.begin(t, driver.OpLaunch)
+	q, err := s.begin(t, driver.OpLaunch)
 	if err != nil {
 		return err
 	}
-	c.Kernel = h
-	c.Blocks = uint32(blocks)
-	c.Args = k.pack(c.Args[:0], args)
 	for i := range args {
-		if b := args[i].Buffer; b != nil {
-			b.used(s.state, t.Site, k.sig.Params[i].Dir != driver.DirIn)
+		if b := args[i].Buffer; b != nil && b.root.res.ending.Load() {
+			return q.cancel(b.usable())
 		}
 	}
+	q.Kernel = h
+	q.Blocks = uint32(blocks)
+	q.Args = k.pack(q.Args[:0], args, q.memory)
 	if s.state.recording.Load() != nil {
-		return s.note(t, p, graphNode{kernel: k, bound: v})
+		return q.note(graphNode{kernel: k, bound: v})
 	}
-	return s.submit(t, p)
+	return q.submit()
 }
 
-// pack appends the words of args, which were checked, as driver.Command wants them.
-func (k *Kernel) pack(words []uint64, args []Arg) []uint64 {
+// pack appends the words of args, which were checked, as driver.Command wants them; address gives that of a buffer that
+// the kernel writes or only reads.
+func (k *Kernel) pack(words []uint64, args []Arg, address func(b *Buffer, write bool) driver.Ptr) []uint64 {
 	for i := range args {
 		a, par := &args[i], &k.sig.Params[i]
 		if b := a.Buffer; b != nil {
-			words = append(words, uint64(b.ptr), uint64(b.bytes))
+			words = append(words, uint64(address(b, par.Dir != driver.DirIn)), uint64(b.bytes))
 		} else {
 			words = append(words, par.Type.Bits(a.Number))
 		}
@@ -96,8 +97,8 @@ func (k *Kernel) bind(s *Stream, t *Thread, args []Arg, v *variant) error {
 			}
 			continue
 		}
-		if b.root.res.closed.Load() {
-			return b.check()
+		if b.root.res.ending.Load() {
+			return b.usable()
 		}
 		if b.space != DeviceMemory || b.root.dev != s.ctx.dev {
 			if err := s.onDevice(t, b); err != nil {
@@ -155,10 +156,10 @@ func (k *Kernel) load(t *Thread, ctx *Context, v variant) (driver.Kernel, error)
 		} else if k.opts.Signature != "" && k.s.info.Simulated {
 			return 0, hinted(errorf(ErrNotSupported, "kernel %q has no function for the simulator", k.name), "add sim = function(block, ...) to its declaration")
 		}
-		err := t.call(ctx.h, func(driver.Driver) (err error) {
+		err := t.callOn(ctx.h, func(driver.Driver) (err error) {
 			h, err = k.s.loader.LoadKernel(src)
 			return err
-		})
+		}, ctx.res.usable)
 		if err != nil {
 			return 0, err
 		}

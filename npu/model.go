@@ -42,23 +42,25 @@ func (t *Thread) LoadModel(file File) (*Model, error) {
 		return nil, need(t.s, modeler, "load models")
 	}
 	m := &Model{ctx: c, path: file.Name, runs: new(usage)}
-	err = t.retry(c.h, func(driver.Driver) (err error) {
-		m.h, m.info, err = modeler.LoadModel(driver.ModelSource{Path: file.Name, FS: file.FS})
+	h := new(driver.Model)
+	m.res = &resource{kind: "model", parent: c.res, explicit: true, ctx: c.h,
+		destroy: func(_ driver.Driver, force bool) error {
+			err := modeler.UnloadModel(*h)
+			if force && errors.Is(err, driver.CodeGraphRunning) {
+				return nil // it goes with its context
+			}
+			return err
+		}}
+	m.runs.guard(m.res)
+	err = t.create(c.h, m.res, func(driver.Driver) (err error) {
+		*h, m.info, err = modeler.LoadModel(driver.ModelSource{Path: file.Name, FS: file.FS})
+		m.res.detail = m.info.Name
 		return err
 	})
 	if err != nil {
 		return nil, hintMemory(err)
 	}
-	h := m.h
-	m.res = t.s.adopt(t, &resource{kind: "model", detail: m.info.Name, parent: c.res, explicit: true, ctx: c.h,
-		destroy: func(_ driver.Driver, force bool) error {
-			err := modeler.UnloadModel(h)
-			if force && errors.Is(err, driver.CodeGraphRunning) {
-				return nil // it goes with its context
-			}
-			return err
-		}})
-	m.runs.guard(m.res)
+	m.h = *h
 	runtime.AddCleanup(m, (*resource).collect, m.res)
 	return m, nil
 }
@@ -99,10 +101,10 @@ func (m *Model) Close(t *Thread) error { return m.res.close(t, "", false) }
 // ErrBatchSize for a batch that is none of Batches, 100019 for one where there are none, 107027 for a stream that
 // records a graph.
 func (m *Model) Run(t *Thread, s *Stream, inputs, outputs []*Buffer, batch int64) error {
-	if err := m.res.check(); err != nil {
+	if err := m.res.usable(); err != nil {
 		return err
 	}
-	if err := s.check(); err != nil {
+	if err := s.usable(); err != nil {
 		return err
 	}
 	if s.ctx != m.ctx {
@@ -120,22 +122,25 @@ func (m *Model) Run(t *Thread, s *Stream, inputs, outputs []*Buffer, batch int64
 	if err := m.checkOperands(s, ErrModelOutput, "output", m.info.Outputs, outputs, batch); err != nil {
 		return err
 	}
-	p, c, err := s.begin(t, driver.OpModel)
+	q, err := s.begin(t, driver.OpModel, m.res)
 	if err != nil {
 		return err
 	}
-	c.Model, c.Value = m.h, uint64(batch)
-	c.Args = c.Args[:0]
+	for _, b := range slices.Concat(inputs, outputs) {
+		if err := b.usable(); err != nil {
+			return q.cancel(err)
+		}
+	}
+	q.Model, q.Value = m.h, uint64(batch)
+	q.Args = q.Args[:0]
 	for _, b := range inputs {
-		c.Args = append(c.Args, uint64(b.ptr), uint64(b.bytes))
-		b.root.used(s.state, t.Site, false)
+		q.Args = append(q.Args, uint64(q.memory(b, false)), uint64(b.bytes))
 	}
 	for _, b := range outputs {
-		c.Args = append(c.Args, uint64(b.ptr), uint64(b.bytes))
-		b.root.used(s.state, t.Site, true)
+		q.Args = append(q.Args, uint64(q.memory(b, true)), uint64(b.bytes))
 	}
 	m.runs.used(s.state, t.Site, false) // close waits for it
-	return s.submit(t, p)
+	return q.submit()
 }
 
 func (m *Model) errorf(code Code, format string, args ...any) *Error {
@@ -179,7 +184,7 @@ func (m *Model) checkOperands(s *Stream, code Code, what string, want []ModelTen
 		if b == nil {
 			return fail("no buffer")
 		}
-		if err := b.check(); err != nil {
+		if err := b.usable(); err != nil {
 			return err
 		}
 		if b.space != DeviceMemory {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"npulua/npu/internal/driver"
 	"npulua/npu/internal/dtype"
 )
 
@@ -138,10 +137,10 @@ func (o *Operator) checkOverlap(args []Arg) error {
 	out := args[0].Buffer
 	for i, a := range args[1:] {
 		b := a.Buffer
-		if b == nil || b.root != out.root || out.ptr >= b.ptr+driver.Ptr(b.bytes) || b.ptr >= out.ptr+driver.Ptr(out.bytes) {
+		if b == nil || !out.span.Overlaps(b.span) {
 			continue
 		}
-		if o.apart || b.ptr != out.ptr || b.bytes != out.bytes {
+		if o.apart || b.span != out.span {
 			return o.fail("%s overlaps %s", o.args[0].name, o.args[i+1].name)
 		}
 	}

@@ -3,7 +3,6 @@ package npu
 import (
 	"encoding/binary"
 	"math/bits"
-	"runtime"
 )
 
 // Word i of a pattern is a bijective mix of seed and i (the finalizer of SplitMix64), so that no word occurs twice and
@@ -17,10 +16,13 @@ func patternWord(seed, i uint64) uint64 {
 
 // SetPattern writes the pattern of seed to a host buffer, whatever its type.
 func (b *Buffer) SetPattern(seed uint64) error {
-	data, err := b.hostData(true)
-	if err != nil {
-		return err
-	}
+	return b.Write(func(data []byte) error {
+		setPattern(data, seed)
+		return nil
+	})
+}
+
+func setPattern(data []byte, seed uint64) {
 	n := len(data) / 8
 	for i := range n {
 		binary.LittleEndian.PutUint64(data[8*i:], patternWord(seed, uint64(i)))
@@ -28,8 +30,6 @@ func (b *Buffer) SetPattern(seed uint64) error {
 	var last [8]byte
 	binary.LittleEndian.PutUint64(last[:], patternWord(seed, uint64(n)))
 	copy(data[8*n:], last[:])
-	runtime.KeepAlive(b)
-	return nil
 }
 
 // Mismatch is how the bytes of a buffer differ from those expected.
@@ -41,10 +41,14 @@ type Mismatch struct {
 
 // ComparePattern compares a host buffer with the pattern of seed. The zero Mismatch: they are equal.
 func (b *Buffer) ComparePattern(seed uint64) (m Mismatch, err error) {
-	data, err := b.hostData(false)
-	if err != nil {
-		return m, err
-	}
+	err = b.Read(func(data []byte) error {
+		m = comparePattern(data, seed)
+		return nil
+	})
+	return m, err
+}
+
+func comparePattern(data []byte, seed uint64) (m Mismatch) {
 	var last [8]byte
 	for i := 0; 8*i < len(data); i++ {
 		want := patternWord(seed, uint64(i))
@@ -67,6 +71,5 @@ func (b *Buffer) ComparePattern(seed uint64) (m Mismatch, err error) {
 			m.Bits += int64(bits.OnesCount8(got ^ last[k]))
 		}
 	}
-	runtime.KeepAlive(b)
-	return m, nil
+	return m
 }

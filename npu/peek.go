@@ -3,6 +3,7 @@ package npu
 import (
 	"runtime"
 	"slices"
+	"unsafe"
 
 	"npulua/npu/internal/driver"
 )
@@ -15,9 +16,14 @@ func (b *Buffer) Peek(t *Thread, count int64) (values []float64, ok bool) {
 		return nil, false
 	}
 	count = min(count, b.count)
-	data := b.data
+	list := func(data []byte) error {
+		for i := range count {
+			values = append(values, b.typ.Get(data, int(i)))
+		}
+		return nil
+	}
 	if b.space == DeviceMemory {
-		data = make([]byte, count*int64(b.typ.Size()))
+		data := make([]byte, count*int64(b.typ.Size()))
 		done := false
 		err := t.call(0, func(d driver.Driver) error {
 			return t.s.exec.Untimed(func() error {
@@ -25,22 +31,21 @@ func (b *Buffer) Peek(t *Thread, count int64) (values []float64, ok bool) {
 				return nil
 			})
 		})
+		runtime.KeepAlive(b)
 		if err != nil || !done {
 			return nil, false
 		}
-	} else if b.touch(false) != nil {
-		return nil, false
+		return values, list(data) == nil
 	}
-	for i := range count {
-		values = append(values, b.typ.Get(data, int(i)))
-	}
-	runtime.KeepAlive(b)
-	return values, true
+	return values, b.Read(list) == nil
 }
 
 // peek copies the start of device memory to data, on the executor's thread.
 func (b *Buffer) peek(d driver.Driver, data []byte) bool {
 	s := b.root.dev.s
+	if b.usable() != nil {
+		return false
+	}
 	if slices.ContainsFunc(s.streams(), func(st *streamState) bool { return st.recording.Load() != nil }) {
 		return false // a blocking copy would spoil the recording
 	}
@@ -59,5 +64,6 @@ func (b *Buffer) peek(d driver.Driver, data []byte) bool {
 		return false
 	}
 	n := int64(len(data))
-	return d.Memcpy(addressOf(data), n, b.ptr, n, driver.CopyDefault) == nil
+	to := driver.Ptr(uintptr(unsafe.Pointer(unsafe.SliceData(data))))
+	return d.Memcpy(to, n, b.span.On(d), n, driver.CopyDefault) == nil
 }

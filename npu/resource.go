@@ -3,7 +3,6 @@ package npu
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"sync/atomic"
@@ -22,7 +21,9 @@ type resource struct {
 	children []*resource // in order of creation; under session.mu, as all below
 	created  Site
 	closed   atomic.Bool
-	closedAt Site
+	ending   atomic.Bool    // closed, or being closed: nothing new begins with it or below it
+	closers  int            // calls of close under way, on it or above it
+	closedAt Site           // or where it is being closed
 	closedBy string         // "": close; else the parent that took it along, "context"
 	scope    *scope         // the scope that will close it
 	stream   *streamState   // of a stream, or the default stream of a context
@@ -33,6 +34,8 @@ type resource struct {
 	// where that is not zero. nil: nothing to give back.
 	ctx     driver.Context
 	destroy func(d driver.Driver, force bool) error
+	// drop ends what needs no driver, once r is closed. nil: nothing.
+	drop func()
 	// before runs on the closing thread first: it waits for work that uses the object.
 	before func(t *Thread) error
 	// idle reports whether no queued work uses the object any more; on the executor's thread, for
@@ -40,8 +43,33 @@ type resource struct {
 	idle func(d driver.Driver) bool
 }
 
-// adopt registers r under its parent, and in the scope that is open on t.
-func (s *Session) adopt(t *Thread, r *resource) *resource {
+// create has build make what r stands for on the executor's thread, with ctx current, and adopts r in the same step, so
+// that whatever closes r's parent either comes before and is told, or finds r among the children. When build returns,
+// r has all that closing it needs.
+func (t *Thread) create(ctx driver.Context, r *resource, build func(d driver.Driver) error) error {
+	r.session = t.s
+	parent := r.parent
+	if parent == nil {
+		parent = t.s.root
+	}
+	err := t.retry(ctx, func(d driver.Driver) error {
+		if err := parent.usable(); err != nil {
+			return err
+		}
+		if err := build(d); err != nil {
+			return err
+		}
+		err := t.s.adopt(t, r)
+		if err != nil && r.destroy != nil {
+			_ = r.destroy(d, true)
+		}
+		return err
+	})
+	return goneOr(err, parent.usable)
+}
+
+// adopt registers r under its parent, and in the scope that is open on t. It fails where the parent is being closed.
+func (s *Session) adopt(t *Thread, r *resource) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r.session = s
@@ -49,13 +77,16 @@ func (s *Session) adopt(t *Thread, r *resource) *resource {
 	if r.parent == nil {
 		r.parent = s.root
 	}
+	if r.parent.ending.Load() {
+		return r.parent.gone()
+	}
 	r.parent.children = append(r.parent.children, r)
 	s.live[r.kind]++
 	if r.explicit && t.scope != nil {
 		r.scope = t.scope
 		t.scope.created = append(t.scope.created, r)
 	}
-	return r
+	return nil
 }
 
 // each calls fn for r and all below it, parents first; under session.mu.
@@ -81,35 +112,94 @@ func (r *resource) check() error {
 	return r.closedError()
 }
 
-func (r *resource) closedError() *Error {
-	where := "was closed"
-	r.session.mu.Lock()
-	by, at := r.closedBy, r.closedAt
-	r.session.mu.Unlock()
-	if by != "" {
-		where = fmt.Sprintf("was closed with its %s", by)
+// usable fails for a resource that was closed, or is being closed: whatever begins something new with it asks.
+func (r *resource) usable() error {
+	if !r.ending.Load() {
+		return nil
 	}
-	if at := r.session.Where(at); at != "" {
+	return r.closedError()
+}
+
+func (r *resource) closedError() *Error {
+	r.session.mu.Lock()
+	defer r.session.mu.Unlock()
+	return r.gone()
+}
+
+// gone is why r is not usable; under session.mu.
+func (r *resource) gone() *Error {
+	where := "was closed"
+	if !r.closed.Load() {
+		where = "is being closed"
+	}
+	if r.closedBy != "" {
+		where += " with its " + r.closedBy
+	}
+	if at := r.session.Where(r.closedAt); at != "" {
 		where += " at " + at
 	}
-	return hinted(errorf(ErrInvalidHandle, "%s %s", r.kind, where), "create a new one, or close it later")
+	return hinted(errorf(ErrInvalidHandle, "%s %s", r.name(), where), "create a new one, or close it later")
+}
+
+// name is the kind as messages say it.
+func (r *resource) name() string {
+	switch r.kind {
+	case "device memory", "pinned memory", "host memory", "kernel argument":
+		return "buffer"
+	}
+	return r.kind
+}
+
+// beginClose lets nothing new begin with r and below it, until endClose; under session.mu.
+func (r *resource) beginClose(at Site) {
+	r.each(func(x *resource) {
+		if x.closers++; x.closers > 1 {
+			return
+		}
+		x.closedAt, x.closedBy = at, ""
+		if x != r {
+			x.closedBy = r.kind
+		}
+		x.ending.Store(true)
+	})
+	r.session.closings.Add(1)
+}
+
+// endClose lets r, which may not have been closed, be used again.
+func (r *resource) endClose() {
+	r.session.mu.Lock()
+	defer r.session.mu.Unlock()
+	r.each(func(x *resource) {
+		if x.closers--; x.closers == 0 && !x.closed.Load() {
+			x.ending.Store(false)
+		}
+	})
 }
 
 // close destroys r after its children, newest first. It goes on after an error and joins all.
 func (r *resource) close(t *Thread, by string, force bool) error {
 	s := r.session
 	s.mu.Lock()
-	closed, children := r.closed.Load(), slices.Clone(r.children)
-	recording := !closed && r.recording()
-	s.mu.Unlock()
-	if closed {
+	if r.closed.Load() {
+		s.mu.Unlock()
 		return nil
 	}
-	if recording {
+	if r.recording() {
+		s.mu.Unlock()
 		return recordingError()
 	}
 	if t.c.Inside() {
+		s.mu.Unlock()
 		return insideError()
+	}
+	children := slices.Clone(r.children)
+	r.beginClose(t.Site) // from now on they get no more
+	s.mu.Unlock()
+	defer r.endClose()
+	if len(children) > 0 && s.threads.Load() > 1 { // what others have claimed a place for is on its way after this
+		if err := t.call(0, func(driver.Driver) error { return nil }); err != nil {
+			return err
+		}
 	}
 	if t.task != nil { // what is being given back is given back
 		t.task.shield++
@@ -140,19 +230,31 @@ func (r *resource) close(t *Thread, by string, force bool) error {
 	if err := errors.Join(errs...); t.interruptedBy(err) {
 		return err // queued work uses it, and nobody waits for that any more: it stays open
 	}
-	if !s.forget(r, t.Site, by) {
-		return errors.Join(errs...) // another task has closed it meanwhile
-	}
-	if r.destroy != nil && r.stuck(t) {
+	first := false // to close it: another task may have done that meanwhile
+	switch {
+	case r.destroy == nil:
+	case r.stuck(t):
 		errs = append(errs, hinted(errorf(ErrNotSupported, "the work of its default stream goes on, so that context stays"), "it ends with the process"))
-	} else if r.destroy != nil {
-		errs = append(errs, t.call(r.ctx, func(d driver.Driver) error {
+	default:
+		err := t.call(r.ctx, func(d driver.Driver) error { // at once, for whoever looks whether it is closed before a call
+			if first = s.forget(r, t.Site, by); !first {
+				return nil
+			}
 			s.keepHistory(d, r.stream)
 			if along {
 				return s.exec.Untimed(func() error { return r.destroy(d, force) })
 			}
 			return r.destroy(d, force)
-		}))
+		})
+		if !r.closed.Load() || first {
+			errs = append(errs, err)
+		}
+	}
+	if first = s.forget(r, t.Site, by) || first; !first {
+		return errors.Join(errs...)
+	}
+	if r.drop != nil {
+		r.drop()
 	}
 	if st := r.stream; st != nil {
 		st.known(st.queued) // the driver has nothing of it any more
@@ -200,6 +302,7 @@ func (s *Session) forget(r *resource, at Site, by string) bool {
 		return false
 	}
 	r.closedAt, r.closedBy = at, by
+	r.ending.Store(true)
 	r.closed.Store(true)
 	s.closings.Add(1)
 	s.live[r.kind]--
@@ -238,10 +341,12 @@ func (r *resource) collect() {
 		s.mu.Lock()
 		gone := r.closed.Load() || r.givenBack()
 		s.mu.Unlock()
-		if gone {
+		if gone || !s.forget(r, 0, "") {
 			return true
 		}
-		s.forget(r, 0, "")
+		if r.drop != nil {
+			r.drop()
+		}
 		if r.ctx != 0 && d.SetCurrentContext(r.ctx) != nil {
 			return true // its context went first and took it along
 		}

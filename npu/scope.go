@@ -38,16 +38,35 @@ func (sc *scope) close(t *Thread) error {
 	sc.closing = true
 	t.s.mu.Unlock()
 	var errs []error
-	for _, r := range slices.Backward(sc.created) {
+	var left []*resource
+	for r := sc.pop(t.s); r != nil; r = sc.pop(t.s) { // also what is created meanwhile
 		if r.scope == sc {
 			errs = append(errs, r.close(t, "scope", sc.force))
 		}
+		if !r.closed.Load() {
+			left = append(left, r)
+		}
 	}
+	slices.Reverse(left)
+	sc.created = left
 	err := errors.Join(errs...)
 	if t.interruptedBy(err) {
 		sc.handOn(t)
 	}
 	return err
+}
+
+// pop takes the newest of what was created in sc; nil where nothing is left.
+func (sc *scope) pop(s *Session) *resource {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := len(sc.created)
+	if n == 0 {
+		return nil
+	}
+	r := sc.created[n-1]
+	sc.created = sc.created[:n-1]
+	return r
 }
 
 // handOn gives what is still open to the scope around sc, or to nobody where there is none.

@@ -14,6 +14,7 @@ import (
 	"npulua/npu/internal/driver"
 	"npulua/npu/internal/executor"
 	"npulua/npu/internal/fault"
+	"npulua/npu/internal/span"
 )
 
 // Options of Open. The zero value takes hardware where there is some, else the simulator.
@@ -27,6 +28,9 @@ type Options struct {
 	History bool
 	// Memory is asked before memory of the host is taken; nil: nobody is.
 	Memory HostMemory
+	// Guarded, for tests, has memory end at pages that cannot be touched, and has nothing lie where memory was given
+	// back, so that every misuse ends the process.
+	Guarded bool
 	// Where turns a Site into text for messages; nil: no places are known.
 	Where func(Site) string
 }
@@ -58,6 +62,7 @@ type Session struct {
 
 	exceptions exceptions
 	sensors    sensors
+	host       hostRoom
 	outside    outside
 	unwatch    func() bool // stops watching the context of Open
 
@@ -73,7 +78,8 @@ type Session struct {
 	gone     []StreamCommands // of streams that were closed, where Options.History is set
 	untold   []error          // faults for Close: the call that found them returned another error
 	devices  map[int]*Device
-	channels int // made so far
+	pins     map[*span.Block]pin // pinned memory that somebody holds
+	channels int                 // made so far
 	closing  bool
 	ended    bool
 
@@ -117,6 +123,7 @@ func open(ctx context.Context, opts Options, backend string) (*Session, error) {
 	}
 	s := &Session{
 		info: info, opts: opts, drv: d, live: make(map[string]int), devices: make(map[int]*Device), leaked: make(map[Leak]int),
+		pins: make(map[*span.Block]pin),
 		root: &resource{kind: "session"},
 	}
 	s.root.session = s
@@ -223,6 +230,7 @@ func (s *Session) Close(force bool) error {
 		return nil
 	}
 	s.closing, s.ended = true, true
+	s.root.ending.Store(true)
 	s.mu.Unlock()
 	s.unwatch()
 	s.endOutside()
@@ -248,6 +256,7 @@ func (s *Session) Close(force bool) error {
 	} else if err = s.root.closeChildren(t, force); !force {
 		err = errors.Join(append(s.untold, err)...)
 	}
+	s.unpinRest(t)
 	if e := t.c.Call(0, func(d driver.Driver) error { return d.Finalize() }); err == nil {
 		err = own(e)
 	}

@@ -5,7 +5,6 @@ import (
 	"weak"
 
 	"npulua/npu/internal/driver"
-	"npulua/npu/internal/executor"
 )
 
 // Stream is an ordered queue of work. Streams run in parallel; events order them.
@@ -28,7 +27,7 @@ type StreamOptions struct {
 // CreateStream makes a stream in c. ErrInvalidParam for options that do not exist; 207005 where the
 // device has no more streams.
 func (c *Context) CreateStream(t *Thread, opts StreamOptions) (*Stream, error) {
-	if err := c.res.check(); err != nil {
+	if err := c.res.usable(); err != nil {
 		return nil, err
 	}
 	if opts.Priority < 0 || opts.Priority > 7 {
@@ -40,36 +39,36 @@ func (c *Context) CreateStream(t *Thread, opts StreamOptions) (*Stream, error) {
 	}
 	st := &streamState{ctx: c.h, stop: c.stop}
 	st.sch.Store(t.scheduler())
-	err = t.retry(c.h, func(d driver.Driver) (err error) {
+	res := &resource{kind: "stream", parent: c.res, explicit: true, ctx: c.h, stream: st, destroy: func(d driver.Driver, force bool) error {
+		st.throttle.destroy(d)
+		return d.DestroyStream(st.h, force)
+	}}
+	res.idle = st.idle
+	s := &Stream{ctx: c, res: res, state: st, priority: opts.Priority}
+	err = t.create(c.h, res, func(d driver.Driver) (err error) {
 		st.h, err = d.CreateStream(driver.StreamConfig{Priority: opts.Priority})
-		if err != nil || opts.Failure == "" {
+		if err != nil {
 			return err
 		}
-		if err = d.SetStreamFailureMode(st.h, mode); err != nil {
-			_ = d.DestroyStream(st.h, true)
+		if opts.Failure != "" {
+			if err = d.SetStreamFailureMode(st.h, mode); err != nil {
+				_ = d.DestroyStream(st.h, true)
+				return err
+			}
 		}
-		return err
+		if mode == driver.StopOnFailure {
+			c.stop.on.Store(true)
+		}
+		t.s.mu.Lock()
+		defer t.s.mu.Unlock()
+		c.streams++
+		st.name = streamName{c.dev.id, c.id, c.streams}
+		st.handle = weak.Make(s)
+		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	if mode == driver.StopOnFailure {
-		c.stop.on.Store(true)
-	}
-	t.s.mu.Lock()
-	c.streams++
-	st.name = streamName{c.dev.id, c.id, c.streams}
-	t.s.mu.Unlock()
-	h := st.h
-	res := t.s.adopt(t, &resource{kind: "stream", parent: c.res, explicit: true, ctx: c.h, stream: st, destroy: func(d driver.Driver, force bool) error {
-		st.throttle.destroy(d)
-		return d.DestroyStream(h, force)
-	}})
-	res.idle = st.idle
-	s := &Stream{ctx: c, res: res, state: st, priority: opts.Priority}
-	t.s.mu.Lock()
-	st.handle = weak.Make(s)
-	t.s.mu.Unlock()
 	runtime.AddCleanup(s, (*resource).collect, res)
 	return s, nil
 }
@@ -117,10 +116,10 @@ func (s *Stream) ID(t *Thread) (int, error) {
 		return 0, err
 	}
 	var id int
-	err := t.call(s.state.ctx, func(driver.Driver) (err error) {
+	err := t.callOn(s.state.ctx, func(driver.Driver) (err error) {
 		id, err = t.s.prober.StreamID(s.state.h)
 		return err
-	})
+	}, s.check)
 	return id, err
 }
 
@@ -131,56 +130,25 @@ func (s *Stream) check() error {
 	return nil
 }
 
+// usable fails where nothing new can be queued on s.
+func (s *Stream) usable() error {
+	if s.res.ending.Load() || s.ctx.res.ending.Load() {
+		return s.closedError()
+	}
+	return nil
+}
+
 func (s *Stream) closedError() error {
-	if s.res.closed.Load() {
+	if s.res.ending.Load() {
 		return s.res.closedError()
 	}
 	e := s.ctx.res.closedError()
-	e.Detail = "stream was closed with its context: " + e.Detail
+	was := "was"
+	if !s.Closed() {
+		was = "is being"
+	}
+	e.Detail = "stream " + was + " closed with its context: " + e.Detail
 	return e
-}
-
-// begin claims a place for a command of s. Every begin is followed by submit.
-func (s *Stream) begin(t *Thread, op driver.Op) (executor.Pending, *driver.Command, error) {
-	if err := s.check(); err != nil {
-		return executor.Pending{}, nil, err
-	}
-	if t.c.Inside() {
-		return executor.Pending{}, nil, insideError()
-	}
-	if err := s.makeRoom(t); err != nil {
-		return executor.Pending{}, nil, err
-	}
-	if t.group != nil {
-		t.group.use(s.state)
-	}
-	p, c := t.c.Begin()
-	c.Op = op
-	c.Site = t.Site
-	c.Stream = s.state.h
-	c.Context = s.state.ctx
-	return p, c, nil
-}
-
-// submit publishes the command; in a blocking session it waits for it.
-func (s *Stream) submit(t *Thread, p executor.Pending) error {
-	if g := s.state.recording.Load(); g != nil {
-		return s.note(t, p, graphNode{})
-	}
-	s.state.queued++
-	p.Submit()
-	if t.s.opts.Blocking {
-		return synchronizeState(t, s.state, -1)
-	}
-	return nil
-}
-
-// note publishes a command that is recorded in a graph.
-func (s *Stream) note(t *Thread, p executor.Pending, n graphNode, after ...int) error {
-	n.op, n.site = p.Op(), t.Site
-	s.state.recording.Load().note(s.state, n, after...)
-	p.Submit()
-	return nil
 }
 
 func implicitError() error {
@@ -218,16 +186,15 @@ func (s *Stream) Fill(t *Thread, buf *Buffer, value float64) error {
 	if msg := buf.typ.Check(value); msg != "" {
 		return errorf(ErrInvalidParam, "%s", msg)
 	}
-	p, c, err := s.begin(t, driver.OpFill)
+	q, err := s.begin(t, driver.OpFill, buf.root.res)
 	if err != nil {
 		return err
 	}
-	c.Dst = buf.ptr
-	c.Size = buf.bytes
-	c.Value = buf.typ.Bits(value)
-	c.Width = uint8(buf.typ.Size())
-	buf.used(s.state, t.Site, true)
-	return s.submit(t, p)
+	q.Dst = q.memory(buf, true)
+	q.Size = buf.bytes
+	q.Value = buf.typ.Bits(value)
+	q.Width = uint8(buf.typ.Size())
+	return q.submit()
 }
 
 // onDevice refuses memory that commands of s cannot work on.
@@ -256,18 +223,18 @@ func (s *Stream) Record(t *Thread, e *Event) error {
 	if e.ctx.dev != s.ctx.dev {
 		return errorf(ErrStreamContext, "the event is of device %d, the stream of device %d", e.ctx.dev.id, s.ctx.dev.id)
 	}
-	p, c, err := s.begin(t, driver.OpRecord)
+	q, err := s.begin(t, driver.OpRecord, e.res)
 	if err != nil {
 		return err
 	}
-	c.Event = e.h
+	q.Event = e.h
 	if g := s.state.recording.Load(); g != nil {
 		e.mark.recording, e.mark.of, e.mark.node = g, g, len(g.nodes)
 		g.rec.events = append(g.rec.events, e)
-		return s.submit(t, p)
+		return q.submit()
 	}
 	e.src, e.ticket, e.mark.recording = s.state, s.state.queued+1, nil
-	return s.submit(t, p)
+	return q.submit()
 }
 
 // Wait queues a wait: later work of s starts after the work that e stands for now. A wait for an
@@ -276,26 +243,26 @@ func (s *Stream) Wait(t *Thread, e *Event) error {
 	if err := e.check(); err != nil {
 		return err
 	}
-	if s.state.recording.Load() != nil || e.mark.recording != nil {
-		if err := s.meet(e); err != nil {
-			return err
-		}
-	}
-	p, c, err := s.begin(t, driver.OpWait)
+	q, err := s.begin(t, driver.OpWait, e.res)
 	if err != nil {
 		return err
 	}
-	c.Event = e.h
+	if s.state.recording.Load() != nil || e.mark.recording != nil {
+		if err := s.meet(e); err != nil {
+			return q.cancel(err)
+		}
+	}
+	q.Event = e.h
 	if g := e.mark.recording; g != nil {
 		if s.state.recording.Load() == nil {
 			g.join(s)
 		}
-		return s.note(t, p, graphNode{}, e.mark.node)
+		return q.note(graphNode{}, e.mark.node)
 	}
 	if e.src != nil && e.src != s.state {
 		s.state.depend(e.src, e.ticket)
 	}
-	return s.submit(t, p)
+	return q.submit()
 }
 
 // Close waits for the work of s and destroys it. A fault of that work is returned.

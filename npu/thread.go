@@ -60,6 +60,26 @@ func (t *Thread) call(ctx driver.Context, fn func(d driver.Driver) error) error 
 	return nil
 }
 
+// callOn is call for something that others may close: right before fn each of usable is asked, on the executor's thread,
+// where it holds until fn returns.
+func (t *Thread) callOn(ctx driver.Context, fn func(d driver.Driver) error, usable ...func() error) error {
+	check := func() error {
+		for _, ok := range usable {
+			if err := ok(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	err := t.call(ctx, func(d driver.Driver) error {
+		if err := check(); err != nil {
+			return err
+		}
+		return fn(d)
+	})
+	return goneOr(err, check)
+}
+
 // Inside reports whether a host function or a kernel of the program runs on t: NPU calls are refused.
 func (t *Thread) Inside() bool { return t.c.Inside() }
 

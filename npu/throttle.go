@@ -48,19 +48,22 @@ func (s *Stream) makeRoom(t *Thread) error {
 		}
 	}
 	if m.h == 0 {
-		err := t.call(st.ctx, func(d driver.Driver) (err error) {
+		err := t.callOn(st.ctx, func(d driver.Driver) (err error) {
 			m.h, err = d.CreateEvent(driver.EventSync)
 			return err
-		})
+		}, s.usable)
 		if err != nil {
 			return err
 		}
 	}
-	p, c := t.c.Begin()
-	c.Op, c.Site, c.Stream, c.Context, c.Event = driver.OpRecord, t.Site, st.h, st.ctx, m.h
+	q := s.claim(t, driver.OpRecord)
+	if err := s.usable(); err != nil {
+		return q.cancel(err)
+	}
+	q.Event = m.h
 	st.queued++
 	m.ticket = st.queued
-	p.Submit()
+	q.Submit()
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"npulua/npu/internal/driver"
+	"npulua/npu/internal/guard"
 )
 
 // poison fills device memory that nobody has written: NaN in every float type, -1 in signed
@@ -26,25 +27,29 @@ type block struct {
 	charged int64   // what it takes of the device
 	dev     *device // nil for host memory
 	data    []byte
-	laid    []uint64 // a bit a chunk: holds poison or data; nil: all do
-	mapped  bool
-	host    driver.HostMemory // that a mapped one was taken of
+	laid    []uint64          // a bit a chunk: holds poison or data; nil: all do
+	unmap   func([]byte)      // gives data back; nil: it is Go's
+	host    driver.HostMemory // that what is not Go's was taken of
 	freed   bool
 }
 
 // newBlock reserves size bytes. Device memory is poisoned when touched; host memory is zero.
-func newBlock(size int64, dev *device, host driver.HostMemory) (*block, error) {
-	b := &block{size: size, dev: dev, host: host}
-	if size >= mapAbove {
-		if err := host.Take(size); err != nil {
+func (d *Driver) newBlock(size int64, dev *device) (*block, error) {
+	b := &block{size: size, dev: dev, host: d.memory}
+	if size >= mapAbove || d.guarded {
+		if err := d.memory.Take(size); err != nil {
 			return nil, err
 		}
-		data, err := mapMemory(size)
-		if err != nil {
-			host.Give(size)
+		take := mapMemory
+		b.unmap = unmapMemory
+		if d.guarded {
+			take, b.unmap = guard.Map, guard.Free
+		}
+		var err error
+		if b.data, err = take(size); err != nil {
+			d.memory.Give(size)
 			return nil, err
 		}
-		b.data, b.mapped = data, true
 		if dev != nil {
 			b.laid = make([]uint64, (size+chunk*64-1)/(chunk*64))
 		}
@@ -60,8 +65,8 @@ func newBlock(size int64, dev *device, host driver.HostMemory) (*block, error) {
 }
 
 func (b *block) release() {
-	if b.mapped {
-		unmapMemory(b.data)
+	if b.unmap != nil {
+		b.unmap(b.data)
 		b.host.Give(b.size)
 	}
 	b.data = nil
@@ -194,7 +199,7 @@ func (d *Driver) Malloc(size int64, policy driver.MemPolicy) (driver.Ptr, error)
 		}
 		charged = min(small, dev.profile.MemoryBytes-dev.used)
 	}
-	b, err := newBlock(size, dev, d.memory)
+	b, err := d.newBlock(size, dev)
 	if err != nil {
 		return 0, driver.Errorf(driver.CodeMemoryAllocation, call, "the host cannot reserve %d B for the simulated device: %v", size, err)
 	}
@@ -259,7 +264,7 @@ func (d *Driver) MallocHost(size int64) (driver.Ptr, error) {
 	if size > maxPinned {
 		return 0, driver.Errorf(driver.CodeMemoryAllocation, call, "requested %d B, at most %d B", size, int64(maxPinned))
 	}
-	b, err := newBlock(size, nil, d.memory)
+	b, err := d.newBlock(size, nil)
 	if err != nil {
 		return 0, driver.Errorf(driver.CodeMemoryAllocation, call, "requested %d B: %v", size, err)
 	}

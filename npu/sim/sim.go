@@ -21,6 +21,7 @@ type Config struct {
 	Devices int               // number of devices; negative: none
 	Logical []int             // numbers of the devices in the server; nil: those that they have here
 	Memory  driver.HostMemory // of the simulated devices and of pinned memory; nil: what the host has
+	Guarded bool              // for tests: misuse of memory ends the process
 }
 
 // Driver is one simulated process. It implements driver.Driver and the optional interfaces Clock,
@@ -31,6 +32,7 @@ type Driver struct {
 	devices []*device
 	logical []int
 	memory  driver.HostMemory
+	guarded bool
 
 	now      time.Duration
 	pending  eventHeap // completions to come
@@ -94,6 +96,7 @@ func Open(cfg Config) (*Driver, error) {
 	d := &Driver{
 		profile:  p,
 		logical:  cfg.Logical,
+		guarded:  cfg.Guarded,
 		memory:   driver.Unbounded{},
 		thread:   new(thread),
 		handles:  0x1000,

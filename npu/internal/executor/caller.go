@@ -56,6 +56,7 @@ type Caller struct {
 	closed atomic.Bool
 	action atomic.Pointer[action] // host function to run here, posted by the executor
 	inside bool                   // a host function is running on this caller
+	claims bool                   // a place is claimed and not submitted: nothing else can be asked for
 
 	number   int // in order of registration
 	state    atomic.Int32
@@ -202,6 +203,9 @@ func (c *Caller) publish(r *request) {
 }
 
 func (c *Caller) claim() (*slot, uint64) {
+	if c.claims {
+		panic("executor: a call between Begin and Submit")
+	}
 	s, pos := c.e.ring.claim()
 	for s == nil {
 		s, pos = c.claimFull()
@@ -227,15 +231,17 @@ func (c *Caller) At(site driver.Site) { c.site.Store(uint32(site)) }
 type Pending struct {
 	s   *slot
 	pos uint64
-	e   *Executor
+	c   *Caller
 }
 
 // Begin claims the next place in the ring and returns the command there, to be filled and given
-// to Submit. It waits while the ring is full. The command has no field set but Args, which is
+// to Submit or Cancel. It waits while the ring is full; the caller waits for nothing more before it submits, and what
+// is published later by anybody comes later. The command has no field set but Args, which is
 // empty and may be appended to; fields that its Op does not use may hold old values.
 func (c *Caller) Begin() (Pending, *driver.Command) {
 	s, pos := c.claim()
-	return Pending{s, pos, c.e}, &s.cmd
+	c.claims = true
+	return Pending{s, pos, c}, &s.cmd
 }
 
 // Op is what the command does.
@@ -244,6 +250,13 @@ func (p Pending) Op() driver.Op { return p.s.cmd.Op }
 // Submit publishes the command and returns at once: its error, if any, comes at the next wait for
 // its stream.
 func (p Pending) Submit() {
+	p.c.claims = false
 	p.s.seq.Store(p.pos + 1)
-	p.e.kick()
+	p.c.e.kick()
+}
+
+// Cancel gives the place back without a command.
+func (p Pending) Cancel() {
+	p.s.cmd.Op = driver.OpNone
+	p.Submit()
 }

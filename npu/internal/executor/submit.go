@@ -48,6 +48,10 @@ func (e *Executor) giveBack() {
 
 // submit hands one command to the driver and keeps its error for the stream's next wait.
 func (e *Executor) submit(c *driver.Command) {
+	if c.Op == driver.OpNone { // cancelled
+		c.Func, c.Args = nil, c.Args[:0]
+		return
+	}
 	e.stats.Commands++
 	if c.Op == driver.OpHostFunc && e.clock == nil {
 		c.Func = e.counted(c.Func)

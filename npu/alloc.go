@@ -249,6 +249,9 @@ func (s *Session) unpinRest(t *Thread) {
 // mallocHost takes pinned memory. That of the simulator asks the sandbox for itself; of the machine's memory the library
 // knows best.
 func (s *Session) mallocHost(d driver.Driver, n int64) (p driver.Ptr, err error) {
+	if n > maxPageable { // the driver says so
+		return d.MallocHost(n)
+	}
 	if s.info.Simulated {
 		if err := s.host.take(n); err != nil {
 			return 0, err

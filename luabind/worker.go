@@ -227,6 +227,7 @@ func (w *worker) script(m *Interp, build func(*unpacker) lua.LValue, args parcel
 			err = &npu.PanicError{Value: r, Stack: debug.Stack()}
 		}
 	}()
+	m.thread.Site = w.site // of the handles that are made of arguments
 	u := m.newUnpacker(w.parent)
 	fn := build(u)
 	var values []lua.LValue

@@ -14,7 +14,8 @@
 // Every driver call runs on one locked OS thread, the executor's. A Thread is what a host thread is
 // in AscendCL: it has a current context of its own, which decides where new objects go. Calls take
 // their Thread as first argument. A Thread belongs to one goroutine at a time, and so does a handle;
-// a device and its contexts may be used from several, and host memory may be shared (Buffer.Share).
+// a device and its contexts may be used from several, and host memory may be shared (Buffer.Share): whoever receives
+// it counts, and it lives as long as one handle does.
 //
 // A Scheduler lets tasks take turns on one goroutine, each with a Thread of its own: their waits suspend only
 // themselves, and their order is the same in every run. Channels connect tasks, also those of several
@@ -31,7 +32,17 @@
 //
 // # Lifetimes
 //
-// Close is idempotent and closes children first; using a closed handle says where it was closed. A
+// Close is idempotent and closes children first; using a closed handle says where it was closed. What is being closed
+// takes nothing new, neither commands nor children. A
 // handle that nobody can reach any more is given back after garbage collection, and the rest at
 // Session.Close, newest first.
+//
+// # Addresses
+//
+// Who waits gets its operands anew, because others may have closed them meanwhile. So an address is nothing that this
+// package can keep: package span gives one to three places only, where nothing waits. A command gets it in the place of
+// the queue that Stream.begin has claimed; whoever closes something refuses it to others first, and then sends its
+// end through the same queue. A function on the executor's thread gets it (Thread.callOn, which asks before whether the operands
+// are open). And Buffer.Read and Write hold the bytes while a function uses them. What is made, is made and adopted by its
+// parent in one step on that thread (Thread.create), so that closing the parent either refuses or closes it.
 package npu

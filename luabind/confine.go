@@ -58,7 +58,9 @@ func (in *Interp) confine() {
 		debug.RawSetString(name, fn)
 	}
 	// What all strings, and all files, have in common is not the script's to change.
-	L.GetMetatable(lua.LString("")).(*lua.LTable).RawSetString("__metatable", lua.LString("string"))
+	if mt, ok := lua51.TypeMetatable(L, lua.LString("")); ok {
+		mt.RawSetString("__metatable", lua.LString("string"))
+	}
 	in.io.Protect()
 	L.GetGlobal("package").(*lua.LTable).RawSetString("loadlib", L.NewFunction(func(L *lua.LState) int {
 		lua51.Raise(L, "%s", errNoLibraries.text)

@@ -195,9 +195,7 @@ func checkFunction(L *lua.LState, n int) *lua.LFunction {
 
 // call calls fn and returns its first result.
 func call(L *lua.LState, fn lua.LValue, args ...lua.LValue) lua.LValue {
-	if fn.Type() != lua.LTFunction && L.GetMetaField(fn, "__call").Type() != lua.LTFunction {
-		raiseBare(L, "attempt to call a "+fn.Type().String()+" value")
-	}
+	checkCallable(L, fn)
 	L.Push(fn)
 	for _, a := range args {
 		L.Push(a)
@@ -206,6 +204,18 @@ func call(L *lua.LState, fn lua.LValue, args ...lua.LValue) lua.LValue {
 	v := L.Get(-1)
 	L.Pop(1)
 	return v
+}
+
+// checkCallable refuses what is no function and has no metamethod that calls it.
+func checkCallable(L *lua.LState, v lua.LValue) {
+	if v.Type() == lua.LTFunction || metaField(L, v, "__call").Type() == lua.LTFunction {
+		return
+	}
+	place := ""
+	if frameKnown && currentFrame(L).isOperator() {
+		place = where(L, 1)
+	}
+	raiseBare(L, place+"attempt to call a "+v.Type().String()+" value")
 }
 
 // setRows puts functions into the global table of a library.

@@ -8,17 +8,26 @@ import (
 
 // assign rewrites an assignment whose operands are rewritten already.
 func (r *rewriter) assign(s *ast.AssignStmt) ast.Stmt {
-	if len(s.Lhs) == 1 && len(s.Rhs) == 1 {
-		target, ok := s.Lhs[0].(*ast.IdentExpr)
-		if !ok || !r.isLocal(target.Value) || isDirect(s.Rhs[0]) {
-			return s
-		}
-	}
 	at := at{s}
 	var body []ast.Stmt
 	local := func(name string, e ast.Expr) ast.Expr {
 		body = append(body, at.local([]string{name}, []ast.Expr{e}))
 		return at.ident(name)
+	}
+	if len(s.Lhs) == 1 && len(s.Rhs) == 1 {
+		switch target := s.Lhs[0].(type) {
+		case *ast.IdentExpr:
+			if !r.isLocal(target.Value) || isDirect(s.Rhs[0]) {
+				return s
+			}
+		case *ast.AttrGetExpr:
+			s.Rhs[0] = r.stored(target.Key, s.Rhs[0])
+			if hasRegister(target.Object) {
+				return s
+			}
+			target.Object = local("\x00table", target.Object)
+			return at.block(append(body, s))
+		}
 	}
 	for i, lhs := range s.Lhs {
 		a, ok := lhs.(*ast.AttrGetExpr)
@@ -36,13 +45,26 @@ func (r *rewriter) assign(s *ast.AssignStmt) ast.Stmt {
 	}
 	body = append(body, at.local(names, s.Rhs))
 	for i := len(s.Lhs) - 1; i >= 0; i-- {
-		a := &ast.AssignStmt{Lhs: []ast.Expr{s.Lhs[i]}, Rhs: []ast.Expr{at.ident(names[i])}}
+		var value ast.Expr = at.ident(names[i])
+		if field, ok := s.Lhs[i].(*ast.AttrGetExpr); ok {
+			value = r.stored(field.Key, value)
+		}
+		a := &ast.AssignStmt{Lhs: []ast.Expr{s.Lhs[i]}, Rhs: []ast.Expr{value}}
 		at.mark(a)
 		body = append(body, a)
 	}
-	block := &ast.DoBlockStmt{Stmts: body}
-	at.mark(block)
-	return block
+	return at.block(body)
+}
+
+// hasRegister reports whether the compiler gives the value of e a register. A constant, or what it computes
+// itself from constants, has none, and as the table of an assignment the number of the constant would be
+// taken for one.
+func hasRegister(e ast.Expr) bool {
+	switch e.(type) {
+	case *ast.IdentExpr, *ast.AttrGetExpr, *ast.FuncCallExpr:
+		return true
+	}
+	return false
 }
 
 func isConst(e ast.Expr) bool {

@@ -28,7 +28,8 @@ var baseRows = map[string]lua.LGFunction{
 // have are removed.
 func OpenBase(L *lua.LState, stdout io.Writer, suggest Suggester) {
 	globals := setRows(L, "_G", baseRows)
-	openBlame(L, suggest)
+	setRows(L, "debug", debugRows)
+	openMetatables(L, suggest)
 	pairsNext := L.NewFunction(baseNext) // not the one that scripts call by its name
 	ipairsNext := L.NewFunction(ipairsStep)
 	text := L.NewFunction(baseTostring)
@@ -105,11 +106,11 @@ func baseError(L *lua.LState) int {
 }
 
 func baseGetmetatable(L *lua.LState) int {
-	switch v := checkAny(L, 1); v.Type() {
-	case lua.LTNil, lua.LTBool, lua.LTNumber:
-		L.Push(lua.LNil) // theirs only explain; see openBlame
-	default:
-		L.Push(L.GetMetatable(v))
+	v := checkAny(L, 1)
+	if hidden := metaField(L, v, "__metatable"); hidden != lua.LNil {
+		L.Push(hidden)
+	} else {
+		L.Push(seenMetatable(L, v))
 	}
 	return 1
 }
@@ -120,10 +121,10 @@ func baseSetmetatable(L *lua.LState) int {
 	if L.GetTop() < 2 || mt != lua.LNil && mt.Type() != lua.LTTable {
 		argError(L, 2, "nil or table expected")
 	}
-	if L.GetMetaField(t, "__metatable") != lua.LNil {
+	if metaField(L, t, "__metatable") != lua.LNil {
 		raise(L, "cannot change a protected metatable")
 	}
-	t.Metatable = mt
+	setMetatable(L, t, mt)
 	L.Push(t)
 	return 1
 }
@@ -157,7 +158,7 @@ func baseNext(L *lua.LState) int {
 	if k == lua.LNil {
 		return 1
 	}
-	L.Push(v)
+	L.Push(plain(v))
 	return 2
 }
 
@@ -168,7 +169,7 @@ func baseRawequal(L *lua.LState) int {
 
 func baseRawget(L *lua.LState) int {
 	t := checkTable(L, 1)
-	L.Push(t.RawGet(checkAny(L, 2)))
+	L.Push(plain(t.RawGet(checkAny(L, 2))))
 	return 1
 }
 
@@ -180,6 +181,9 @@ func baseRawset(L *lua.LState) int {
 	}
 	if k == lua.LNil {
 		raiseBare(L, "table index is nil")
+	}
+	if s, ok := k.(lua.LString); ok && isMachineEvent[string(s)] {
+		v = asHandler(L, v)
 	}
 	t.RawSet(k, v)
 	L.Push(t)
@@ -220,6 +224,27 @@ func baseTonumber(L *lua.LState) int {
 	} else {
 		L.Push(lua.LNil)
 	}
+	return 1
+}
+
+// debugRows are the functions of debug that reach metatables past __metatable.
+var debugRows = map[string]lua.LGFunction{
+	"getmetatable": debugGetmetatable,
+	"setmetatable": debugSetmetatable,
+}
+
+func debugGetmetatable(L *lua.LState) int {
+	L.Push(seenMetatable(L, checkAny(L, 1)))
+	return 1
+}
+
+func debugSetmetatable(L *lua.LState) int {
+	mt := L.Get(2)
+	if L.GetTop() < 2 || mt != lua.LNil && mt.Type() != lua.LTTable {
+		argError(L, 2, "nil or table expected")
+	}
+	setMetatable(L, L.Get(1), mt)
+	L.Push(lua.LTrue)
 	return 1
 }
 

@@ -10,29 +10,6 @@ import (
 // Suggester returns text such as `, did you mean "x"?`, or "".
 type Suggester func(name string, candidates []string) string
 
-// blamed are the types without metatables of their own: theirs say which variable held a value that
-// an operation cannot use, as PUC Lua does.
-var blamed = []lua.LValue{lua.LNil, lua.LTrue, lua.LNumber(0)}
-
-// arithmeticEvents are the operations that the virtual machine computes itself.
-var arithmeticEvents = []string{"__add", "__sub", "__mul", "__div", "__unm"}
-
-// openBlame gives nil, booleans and numbers metatables that explain. getmetatable hides them.
-func openBlame(L *lua.LState, suggest Suggester) {
-	for _, v := range blamed {
-		mt := L.NewTable()
-		mt.RawSetString("__index", L.NewFunction(func(L *lua.LState) int { return cannot(L, "index", L.Get(1), indexed) }))
-		mt.RawSetString("__newindex", L.NewFunction(func(L *lua.LState) int { return cannot(L, "index", L.Get(1), indexed) }))
-		mt.RawSetString("__call", L.NewFunction(func(L *lua.LState) int { return cannotCall(L, suggest) }))
-		if v.Type() != lua.LTNumber {
-			for _, event := range arithmeticEvents {
-				mt.RawSetString(event, newOperator(L, func(L *lua.LState) int { return cannotCompute(L, event) }))
-			}
-		}
-		L.SetMetatable(v, mt)
-	}
-}
-
 // operand is the register that an instruction of the caller used, -1 where it is none.
 type operand func(in instruction) int
 
@@ -145,37 +122,35 @@ func stringKeys(t *lua.LTable) []string {
 }
 
 // cannotCompute explains arithmetic on what is no number: the first operand that is none is to blame.
-// Where only the second one has a metamethod, that computes.
-func cannotCompute(L *lua.LState, event string) int {
-	if second := L.Get(2); second.Type() == lua.LTTable || second.Type() == lua.LTUserData {
-		if handler := L.GetMetaField(second, event); handler != lua.LNil {
-			L.Push(handler)
-			L.Push(L.Get(1))
-			L.Push(second)
-			L.Call(2, 1)
-			return 1
-		}
-	}
-	v, which := L.Get(1), func(in instruction) int { return in.b() }
-	if _, ok := toNumber(v); ok {
-		v, which = L.Get(2), func(in instruction) int { return in.c() }
-	}
-	return cannot(L, "perform arithmetic on", v, func(in instruction) int {
+func cannotCompute(L *lua.LState, bad int) int {
+	return cannot(L, "perform arithmetic on", L.Get(bad), func(in instruction) int {
 		switch in.op() {
-		case lua.OP_ADD, lua.OP_SUB, lua.OP_MUL, lua.OP_DIV, lua.OP_UNM:
-			return which(in)
+		case lua.OP_ADD, lua.OP_SUB, lua.OP_MUL, lua.OP_DIV:
+			if bad == 2 {
+				return in.c()
+			}
+			return in.b()
+		case lua.OP_UNM:
+			return in.b()
 		}
-		return -1
+		return argument(in, bad)
 	})
 }
 
-// blameArgument describes argument i of an operator that became a call.
+func cannotCompare(L *lua.LState, a, b lua.LValue) {
+	raise(L, "%s", compareProblem(a.Type().String(), b.Type().String()))
+}
+
+// argument is the register of argument i of an operator that became a call.
+func argument(in instruction, i int) int {
+	if reg := called(in); reg >= 0 {
+		return reg + i
+	}
+	return -1
+}
+
+// blameArgument describes it.
 func blameArgument(L *lua.LState, i int) string {
-	text, _ := blame(L, L.Get(i), func(in instruction) int {
-		if reg := called(in); reg >= 0 {
-			return reg + i
-		}
-		return -1
-	})
+	text, _ := blame(L, L.Get(i), func(in instruction) int { return argument(in, i) })
 	return text
 }

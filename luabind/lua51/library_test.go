@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +16,7 @@ func TestLibraryCases(t *testing.T) {
 	var out bytes.Buffer
 	L := newTestState(t, &out)
 	runCases(t, L, "driver", caseDriver)
-	for _, c := range libraryCases {
+	for _, c := range slices.Concat(libraryCases, languageCases) {
 		out.Reset()
 		runCases(t, L, "case", "case(0, function() "+c.statement+" end)")
 		if got := strings.TrimSuffix(strings.TrimPrefix(out.String(), "0\t"), "\n"); got != c.want {

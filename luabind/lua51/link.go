@@ -24,18 +24,21 @@ var (
 	forInitName    = "\x00init" + linkMark
 	forLimitName   = "\x00limit" + linkMark
 	forStepName    = "\x00step" + linkMark
+	storeName      = "\x00store" + linkMark
+	readName       = "\x00read" + linkMark
 	infinityName   = "\x00infinity" + linkMark
 )
 
 // Linker puts functions and other values into compiled chunks, where rewritten code reads them.
 type Linker struct {
-	values map[lua.LString]lua.LValue
-	names  map[*lua.LFunction]lua.LString // of the functions in values
+	values   map[lua.LString]lua.LValue
+	names    map[*lua.LFunction]lua.LString // of the functions in values
+	handlers *handlers
 }
 
 // NewLinker makes the functions for one virtual machine.
 func NewLinker(L *lua.LState) *Linker {
-	k := &Linker{map[lua.LString]lua.LValue{lua.LString(infinityName): lua.LNumber(math.Inf(1))}, make(map[*lua.LFunction]lua.LString)}
+	k := &Linker{map[lua.LString]lua.LValue{lua.LString(infinityName): lua.LNumber(math.Inf(1))}, make(map[*lua.LFunction]lua.LString), handlersOf(L)}
 	for name, fn := range map[string]lua.LGFunction{
 		concatName:     Concat,
 		concatListName: concatList,
@@ -46,6 +49,8 @@ func NewLinker(L *lua.LState) *Linker {
 		forInitName:    loopBound("initial value"),
 		forLimitName:   loopBound("limit"),
 		forStepName:    loopBound("step"),
+		storeName:      storedHandler,
+		readName:       readHandler,
 	} {
 		operator := newOperator(L, fn)
 		k.values[lua.LString(name)], k.names[operator] = operator, lua.LString(name)
@@ -59,7 +64,9 @@ func NewLinker(L *lua.LState) *Linker {
 func (k *Linker) Link(proto *lua.FunctionProto) {
 	var linked map[int]bool
 	for i, c := range proto.Constants {
-		if name, ok := c.(lua.LString); ok && k.values[name] != nil {
+		name, ok := c.(lua.LString)
+		k.handlers.possible = k.handlers.possible || name == "__call"
+		if ok && k.values[name] != nil {
 			if linked == nil {
 				linked = make(map[int]bool)
 			}
@@ -88,6 +95,7 @@ func (k *Linker) Link(proto *lua.FunctionProto) {
 func (k *Linker) Copy(proto *lua.FunctionProto, from *Linker) *lua.FunctionProto {
 	p := *proto
 	p.Constants = slices.Clone(proto.Constants)
+	k.handlers.possible = k.handlers.possible || from.handlers.possible
 	for i, c := range p.Constants {
 		if fn, ok := c.(*lua.LFunction); ok {
 			p.Constants[i] = k.values[from.names[fn]]

@@ -32,6 +32,12 @@ func (a at) local(names []string, exprs []ast.Expr) *ast.LocalAssignStmt {
 	return s
 }
 
+func (a at) block(stmts []ast.Stmt) ast.Stmt {
+	s := &ast.DoBlockStmt{Stmts: stmts}
+	a.mark(s)
+	return s
+}
+
 func (a at) call(fn ast.Expr, args ...ast.Expr) *ast.FuncCallExpr {
 	e := &ast.FuncCallExpr{Func: fn, Args: args, AdjustRet: true}
 	a.mark(e)

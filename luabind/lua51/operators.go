@@ -14,13 +14,11 @@ func length(L *lua.LState) int {
 	case lua.LString:
 		L.Push(lua.LNumber(len(v)))
 	default:
-		meta := L.GetMetaField(v, "__len")
-		if meta == lua.LNil {
+		handler := metaField(L, v, "__len")
+		if handler == lua.LNil {
 			raise(L, "attempt to get length of %s", blameArgument(L, 1))
 		}
-		L.Push(meta)
-		L.Push(v)
-		L.Call(1, 1)
+		L.Push(call(L, handler, v, lua.LNil))
 	}
 	return 1
 }
@@ -39,33 +37,38 @@ func modulo(a, b float64) float64 {
 
 // binaryHandler is the metamethod for an operator on a and b: that of a goes first.
 func binaryHandler(L *lua.LState, a, b lua.LValue, event string) lua.LValue {
-	if handler := L.GetMetaField(a, event); handler != lua.LNil {
+	if handler := metaField(L, a, event); handler != lua.LNil {
 		return handler
 	}
-	return L.GetMetaField(b, event)
+	return metaField(L, b, event)
 }
 
 // arithmetic computes an operator on numbers and strings that read as numbers, or calls its
 // metamethod.
 func arithmetic(L *lua.LState, event string, compute func(a, b float64) float64) int {
-	a, b := L.Get(1), L.Get(2)
+	return operate(L, event, L.Get(1), L.Get(2), compute)
+}
+
+// negate is the operator - of one operand, which its metamethod gets twice.
+func negate(L *lua.LState) int {
+	v := L.Get(1)
+	return operate(L, "__unm", v, v, func(a, _ float64) float64 { return -a })
+}
+
+func operate(L *lua.LState, event string, a, b lua.LValue, compute func(a, b float64) float64) int {
 	x, ok1 := toNumber(a)
 	y, ok2 := toNumber(b)
 	if ok1 && ok2 {
 		L.Push(lua.LNumber(compute(x, y)))
 		return 1
 	}
-	meta := binaryHandler(L, a, b, event)
-	if meta == lua.LNil {
-		bad := 1
+	handler := binaryHandler(L, a, b, event)
+	if handler == lua.LNil {
 		if ok1 {
-			bad = 2
+			return cannotCompute(L, 2)
 		}
-		raise(L, "attempt to perform arithmetic on %s", blameArgument(L, bad))
+		return cannotCompute(L, 1)
 	}
-	L.Push(meta)
-	L.Push(a)
-	L.Push(b)
-	L.Call(2, 1)
+	L.Push(call(L, handler, a, b))
 	return 1
 }

@@ -8,7 +8,7 @@ import (
 
 func baseTostring(L *lua.LState) int {
 	v := checkAny(L, 1)
-	if handler := L.GetMetaField(v, "__tostring"); handler != lua.LNil {
+	if handler := metaField(L, v, "__tostring"); handler != lua.LNil {
 		L.Push(call(L, handler, v))
 	} else {
 		L.Push(lua.LString(plainText(v)))
@@ -32,7 +32,7 @@ func basePrint(L *lua.LState, stdout io.Writer, text *lua.LFunction) int {
 	for i, n := 1, L.GetTop(); i <= n; i++ {
 		v := L.Get(i)
 		s := ""
-		if tostring == text && L.GetMetaField(v, "__tostring") == lua.LNil {
+		if tostring == text && metaField(L, v, "__tostring") == lua.LNil {
 			s = plainText(v)
 		} else {
 			// The call may fail or print, so what stands before it goes out first.

@@ -91,7 +91,9 @@ func (r *rewriter) block(stmts []ast.Stmt, names ...string) []ast.Stmt {
 func (r *rewriter) stmt(s ast.Stmt) ast.Stmt {
 	switch s := s.(type) {
 	case *ast.AssignStmt:
-		r.exprs(s.Lhs)
+		for i, e := range s.Lhs {
+			s.Lhs[i] = r.unread(e, 1)
+		}
 		r.exprs(s.Rhs)
 		return r.assign(s)
 	case *ast.LocalAssignStmt:
@@ -168,9 +170,7 @@ func genericFor(s *ast.GenericForStmt) ast.Stmt {
 	names := []string{valueName + "f", valueName + "s", valueName + "c"}
 	init := at.local(names, s.Exprs)
 	s.Exprs = []ast.Expr{at.ident(names[0]), at.ident(names[1]), at.ident(names[2])}
-	block := &ast.DoBlockStmt{Stmts: []ast.Stmt{init, s}}
-	at.mark(block)
-	return block
+	return at.block([]ast.Stmt{init, s})
 }
 
 // isLocalFunction tells `local function f` from `local f = function`: the parser makes one kind of
@@ -204,6 +204,22 @@ func (r *rewriter) chain(e ast.Expr) ast.Expr {
 	return e
 }
 
+// unread rewrites e, which is assigned to or called.
+func (r *rewriter) unread(e ast.Expr, levels int) ast.Expr {
+	r.enter(e, levels)
+	if a, ok := e.(*ast.AttrGetExpr); ok {
+		r.operands(a)
+	} else {
+		e = r.expr(e)
+	}
+	r.leave(levels)
+	return e
+}
+
+func (r *rewriter) operands(e *ast.AttrGetExpr) {
+	e.Object, e.Key = r.chain(e.Object), r.nested(e.Key)
+}
+
 func (r *rewriter) expr(e ast.Expr) ast.Expr {
 	switch e := e.(type) {
 	case *ast.IdentExpr:
@@ -217,7 +233,8 @@ func (r *rewriter) expr(e ast.Expr) ast.Expr {
 			r.useFunction()
 		}
 	case *ast.AttrGetExpr:
-		e.Object, e.Key = r.chain(e.Object), r.nested(e.Key)
+		r.operands(e)
+		return r.read(e)
 	case *ast.TableExpr:
 		for i, f := range e.Fields {
 			if f.Key != nil {
@@ -227,6 +244,7 @@ func (r *rewriter) expr(e ast.Expr) ast.Expr {
 			if f.Key != nil || i < len(e.Fields)-1 {
 				f.Value = single(f.Value) // after array items the compiler would take it for their open end
 			}
+			f.Value = r.stored(f.Key, f.Value)
 		}
 		if len(e.Fields) > tablePart {
 			at{e}.numbered(e.Fields)
@@ -237,7 +255,7 @@ func (r *rewriter) expr(e ast.Expr) ast.Expr {
 	case *ast.FuncCallExpr:
 		r.useCall()
 		if e.Func != nil {
-			e.Func = r.chain(e.Func)
+			e.Func = r.unread(e.Func, 0)
 		}
 		if e.Receiver != nil {
 			e.Receiver = r.chain(e.Receiver)

@@ -120,9 +120,8 @@ func lessThan(L *lua.LState, a, b lua.LValue) bool {
 		}
 	default:
 		if a.Type() == b.Type() {
-			handler := L.GetMetaField(a, "__lt")
-			if handler != lua.LNil && handler == L.GetMetaField(b, "__lt") {
-				return lua.LVAsBool(call(L, handler, a, b))
+			if less, ok := ordered(L, a, b, "__lt"); ok {
+				return less
 			}
 		}
 	}

@@ -29,9 +29,7 @@ func OpenString(L *lua.LState) {
 	t := setRows(L, lua.StringLibName, stringRows)
 	t.RawSetString("__index", lua.LNil)
 	t.RawSetString("gfind", t.RawGetString("gmatch"))
-	mt := L.NewTable()
-	mt.RawSetString("__index", t)
-	L.SetMetatable(lua.LString(""), mt)
+	shareStringMetatable(L, t)
 }
 
 // position makes an index that may count from the end count from the start. The result is 0 for one

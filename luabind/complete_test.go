@@ -320,7 +320,7 @@ func TestHelpFunction(t *testing.T) {
 		{`help npu`, "npu.device("},
 		{`help s.launch`, "\n    s:launch(npu.kernel "},
 		{`help 107002`, "ACL_ERROR_RT_CONTEXT_NULL"},
-		{`help x = 1`, "parse error near 'x'"},
+		{`help x = 1`, "'=' expected near 'x'"},
 		{`npu.nope?`, `no help on "npu.nope"` + "\n"},
 		{`x = 1 -- why?`, ""},
 		{`"why?"`, `"why?"`},

@@ -25,7 +25,7 @@ var allowed = map[string][]string{
 	"npulua/luabind/quantity":        {},
 	"npulua/luabind/tabulate":        {"github.com/mattn/go-runewidth"},
 	"npulua/luabind/web":             {},
-	"npulua/luabind/lua51":           {"github.com/yuin/gopher-lua", "github.com/yuin/gopher-lua/ast", "github.com/yuin/gopher-lua/parse", "golang.org/x/sys/unix"},
+	"npulua/luabind/lua51":           {"github.com/yuin/gopher-lua", "github.com/yuin/gopher-lua/ast", "golang.org/x/sys/unix"},
 	"npulua/npu":                     {"npulua/npu/internal/driver", "npulua/npu/internal/dtype", "npulua/npu/internal/executor", "npulua/npu/internal/fault", "npulua/npu/internal/guard", "npulua/npu/internal/hostfile", "npulua/npu/internal/span", "npulua/npu/internal/spell", "npulua/npu/acl", "npulua/npu/null", "npulua/npu/sim", "npulua/npu/sim/kernel", "golang.org/x/sys/unix", "npulua/npu/dcmi", "npulua/npu/internal/visible"},
 	"npulua/npu/sim":                 {"npulua/npu/internal/driver", "npulua/npu/internal/dtype", "npulua/npu/internal/guard", "npulua/npu/internal/hostfile", "npulua/npu/sim/kernel", "golang.org/x/sys/unix"},
 	"npulua/npu/sim/kernel":          {"npulua/npu/internal/dtype", "gonum.org/v1/gonum/blas", "gonum.org/v1/gonum/blas/gonum"},

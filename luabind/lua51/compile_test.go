@@ -57,7 +57,7 @@ func TestCompileRuns(t *testing.T) {
 			if out.String() != tt.want {
 				t.Errorf("got %q, want %q", out.String(), tt.want)
 			}
-			if d := time.Since(start); d > 5*time.Second {
+			if d := time.Since(start); d > 30*time.Second { // minutes, if it grew with the square
 				t.Errorf("took %v", d)
 			}
 		})
@@ -110,7 +110,7 @@ func TestCompileTime(t *testing.T) {
 		if _, err := Compile([]byte("local t = {}\n"+numbered(60000, format)), "name"); err != nil {
 			t.Fatal(err)
 		}
-		if d := time.Since(start); d > 5*time.Second {
+		if d := time.Since(start); d > 30*time.Second { // minutes, if it grew with the square
 			t.Errorf("%q took %v", format, d)
 		}
 	}

@@ -1,12 +1,9 @@
 package lua51
 
 import (
-	"errors"
 	"math"
-	"strings"
 
 	lua "github.com/yuin/gopher-lua"
-	"github.com/yuin/gopher-lua/parse"
 )
 
 // Input is what a person typed, as the parser sees it.
@@ -29,8 +26,8 @@ func CompileInput(source, name string) Input {
 	if err == nil {
 		return Input{Proto: proto, Expression: true}
 	}
-	asChunk := parsePosition(source, 0)
-	asExpression := parsePosition(returned+source, len(returned))
+	asChunk := readingOf(source, 0)
+	asExpression := readingOf(returned+source, len(returned))
 	if asExpression.reached(asChunk) {
 		return Input{Expression: true, Incomplete: asExpression.atEnd, Err: err}
 	}
@@ -40,48 +37,39 @@ func CompileInput(source, name string) Input {
 
 // Incomplete is what CompileInput says of that, for less: it is asked at every line that is typed.
 func Incomplete(source string) bool {
-	asChunk := parsePosition(source, 0)
-	if !asChunk.atEnd && asChunk.line == math.MaxInt {
+	asChunk := readingOf(source, 0)
+	if !asChunk.atEnd && asChunk.at == math.MaxInt {
 		return false
 	}
-	asExpression := parsePosition(returned+source, len(returned))
-	if asExpression.line == math.MaxInt && !asExpression.atEnd {
+	asExpression := readingOf(returned+source, len(returned))
+	if asExpression.at == math.MaxInt && !asExpression.atEnd {
 		return false
 	}
 	return asChunk.atEnd || asExpression.atEnd && asExpression.reached(asChunk)
 }
 
-// parsed is where the parser gave up.
-type parsed struct {
-	line, column int
-	atEnd        bool
+// reading is how far the parser got.
+type reading struct {
+	at    int  // where it gave up, behind everything if it did not
+	atEnd bool // at the end, inside something that has begun
 }
 
-// reached reports whether p is behind q.
-func (p parsed) reached(q parsed) bool {
+// reached reports whether r is behind other.
+func (r reading) reached(other reading) bool {
 	switch {
-	case q.atEnd:
+	case other.atEnd:
 		return false
-	case p.atEnd:
+	case r.atEnd:
 		return true
-	case p.line != q.line:
-		return p.line > q.line
 	}
-	return p.column > q.column
+	return r.at > other.at
 }
 
-// parsePosition parses source, of which the first shift characters are not the person's. It is behind all of
-// the source where there is no error.
-func parsePosition(source string, shift int) parsed {
-	source = strings.ReplaceAll(source, "\r\n", "\n")
-	_, err := parse.Parse(strings.NewReader(source+"\n"), "")
-	var pe *parse.Error
-	if !errors.As(err, &pe) {
-		return parsed{line: math.MaxInt}
+// readingOf reads source, of which the first shift characters are not the person's.
+func readingOf(source string, shift int) reading {
+	_, fault := parseChunk([]byte(source + "\n"))
+	if fault == nil {
+		return reading{at: math.MaxInt}
 	}
-	p := parsed{pe.Pos.Line, pe.Pos.Column, pe.Pos.Line == parse.EOF}
-	if p.line == 1 {
-		p.column -= shift
-	}
-	return p
+	return reading{fault.at - shift, fault.atEnd}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// maxLevel bounds how deeply blocks, functions and operands are nested, as in PUC Lua.
+	// maxLevel bounds how deeply blocks, functions and operands nest in a source, as in PUC Lua.
 	maxLevel = 200
 	// maxChain bounds the depth of the syntax tree, to which long chains such as a + b + c add: the
 	// compiler recurses into it, and its time grows with the square of the depth.
@@ -22,15 +22,9 @@ type refusal struct {
 	message string
 }
 
-// enter counts a node on the way into the tree; levels is 1 where it is nested, 0 where it only
-// continues a chain. leave takes it back.
-func (r *rewriter) enter(n ast.PositionHolder, levels int) {
-	r.depth++
-	r.level += levels
-	switch {
-	case r.level > maxLevel:
-		panic(refusal{n.Line(), "chunk has too many syntax levels"})
-	case r.depth > maxChain:
+// enter counts a node on the way into the tree; leave takes it back.
+func (r *rewriter) enter(n ast.PositionHolder) {
+	if r.depth++; r.depth > maxChain {
 		refuseChain(n)
 	}
 }
@@ -39,10 +33,7 @@ func refuseChain(n ast.PositionHolder) {
 	panic(refusal{n.Line(), "chain of operators, indexes, calls or conditions is too long"})
 }
 
-func (r *rewriter) leave(levels int) {
-	r.depth--
-	r.level -= levels
-}
+func (r *rewriter) leave() { r.depth-- }
 
 // checkLocals refuses the declaration at line if it is one too many.
 func (r *rewriter) checkLocals(line int) {
@@ -56,11 +47,11 @@ func (r *rewriter) checkLocals(line int) {
 	panic(refusal{line, fmt.Sprintf("%s has more than %d local variables", where, maxLocals)})
 }
 
-// nested rewrites an operand that is no continuation of a chain.
+// nested rewrites an operand.
 func (r *rewriter) nested(e ast.Expr) ast.Expr {
-	r.enter(e, 1)
+	r.enter(e)
 	e = r.expr(e)
-	r.leave(1)
+	r.leave()
 	return e
 }
 

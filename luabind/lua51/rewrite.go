@@ -21,7 +21,8 @@ var operatorNames = map[string]string{"^": powerName, "%": modName}
 //     digits, and the length of a long array is wrong; they become calls;
 //   - long table constructors: they become several, joined;
 //   - `local f = function`, in whose body it declares f;
-//   - literals, and the bounds of numeric loops;
+//   - the bounds of numeric loops;
+//   - handlers that are no functions;
 //   - long blocks, and statements where registers are few: see section.
 //
 // What is nested too deeply for the compiler it refuses, by a panic.
@@ -30,7 +31,6 @@ type rewriter struct {
 	fn    *scope // innermost function
 	uses  *uses  // what the statement at hand needs, nil where nobody asks
 	depth int    // nodes around the one at hand
-	level int    // those of them that count as syntax levels
 }
 
 // scope is the local names of one function, block by block.
@@ -73,7 +73,7 @@ func (r *rewriter) block(stmts []ast.Stmt, names ...string) []ast.Stmt {
 	if len(stmts) == 0 {
 		return stmts
 	}
-	r.enter(stmts[0], 1)
+	r.enter(stmts[0])
 	active := r.fn.active
 	r.fn.blocks = append(r.fn.blocks, make(map[string]bool))
 	r.declare(names...)
@@ -84,7 +84,7 @@ func (r *rewriter) block(stmts []ast.Stmt, names ...string) []ast.Stmt {
 	}
 	r.fn.blocks = r.fn.blocks[:len(r.fn.blocks)-1]
 	r.fn.active = active
-	r.leave(1)
+	r.leave()
 	return stmts
 }
 
@@ -92,7 +92,7 @@ func (r *rewriter) stmt(s ast.Stmt) ast.Stmt {
 	switch s := s.(type) {
 	case *ast.AssignStmt:
 		for i, e := range s.Lhs {
-			s.Lhs[i] = r.unread(e, 1)
+			s.Lhs[i] = r.unread(e)
 		}
 		r.exprs(s.Rhs)
 		return r.assign(s)
@@ -115,21 +115,21 @@ func (r *rewriter) stmt(s ast.Stmt) ast.Stmt {
 		s.Stmts = r.block(s.Stmts)
 	case *ast.RepeatStmt:
 		// The condition sees the locals of the body.
-		r.enter(s, 1)
+		r.enter(s)
 		active := r.fn.active
 		r.fn.blocks = append(r.fn.blocks, make(map[string]bool))
 		s.Stmts = r.plain(s.Stmts)
 		s.Condition = r.nested(s.Condition)
 		r.fn.blocks = r.fn.blocks[:len(r.fn.blocks)-1]
 		r.fn.active = active
-		r.leave(1)
+		r.leave()
 	case *ast.IfStmt:
 		s.Condition = r.nested(s.Condition)
 		s.Then = r.block(s.Then)
 		if next, ok := elseif(s); ok {
-			r.enter(next, 0)
+			r.enter(next)
 			s.Else[0] = r.stmt(next)
-			r.leave(0)
+			r.leave()
 		} else {
 			s.Else = r.block(s.Else)
 		}
@@ -196,28 +196,20 @@ func (r *rewriter) exprs(list []ast.Expr) {
 	}
 }
 
-// chain rewrites the operand that a chain such as a + b + c or a.b.c begins with.
-func (r *rewriter) chain(e ast.Expr) ast.Expr {
-	r.enter(e, 0)
-	e = r.expr(e)
-	r.leave(0)
-	return e
-}
-
 // unread rewrites e, which is assigned to or called.
-func (r *rewriter) unread(e ast.Expr, levels int) ast.Expr {
-	r.enter(e, levels)
+func (r *rewriter) unread(e ast.Expr) ast.Expr {
+	r.enter(e)
 	if a, ok := e.(*ast.AttrGetExpr); ok {
 		r.operands(a)
 	} else {
 		e = r.expr(e)
 	}
-	r.leave(levels)
+	r.leave()
 	return e
 }
 
 func (r *rewriter) operands(e *ast.AttrGetExpr) {
-	e.Object, e.Key = r.chain(e.Object), r.nested(e.Key)
+	e.Object, e.Key = r.nested(e.Object), r.nested(e.Key)
 }
 
 func (r *rewriter) expr(e ast.Expr) ast.Expr {
@@ -226,8 +218,6 @@ func (r *rewriter) expr(e ast.Expr) ast.Expr {
 		r.useName(e.Value)
 	case *ast.Comma3Expr:
 		r.useFunction()
-	case *ast.NumberExpr:
-		return r.number(e)
 	case *ast.StringExpr:
 		if tiedNames[e.Value] {
 			r.useFunction()
@@ -255,18 +245,18 @@ func (r *rewriter) expr(e ast.Expr) ast.Expr {
 	case *ast.FuncCallExpr:
 		r.useCall()
 		if e.Func != nil {
-			e.Func = r.unread(e.Func, 0)
+			e.Func = r.unread(e.Func)
 		}
 		if e.Receiver != nil {
-			e.Receiver = r.chain(e.Receiver)
+			e.Receiver = r.nested(e.Receiver)
 		}
 		r.exprs(e.Args)
 	case *ast.LogicalOpExpr:
-		e.Lhs, e.Rhs = r.chain(e.Lhs), r.nested(e.Rhs)
+		e.Lhs, e.Rhs = r.nested(e.Lhs), r.nested(e.Rhs)
 	case *ast.RelationalOpExpr:
-		e.Lhs, e.Rhs = r.chain(e.Lhs), r.nested(e.Rhs)
+		e.Lhs, e.Rhs = r.nested(e.Lhs), r.nested(e.Rhs)
 	case *ast.ArithmeticOpExpr:
-		e.Lhs, e.Rhs = r.chain(e.Lhs), r.nested(e.Rhs)
+		e.Lhs, e.Rhs = r.nested(e.Lhs), r.nested(e.Rhs)
 		if name := operatorNames[e.Operator]; name != "" {
 			at := at{e}
 			return at.call(at.ident(name), e.Lhs, single(e.Rhs))

@@ -28,10 +28,10 @@ func (in *Interp) load(source []byte, name string) (*lua.LFunction, error) {
 func readFile(path string, stdin io.Reader) ([]byte, string, error) {
 	if path == "-" {
 		data, err := io.ReadAll(stdin)
-		return data, "stdin", err
+		return lua51.FileSource(data), "stdin", err
 	}
 	data, err := os.ReadFile(path)
-	return data, path, cannotOpen(path, err)
+	return lua51.FileSource(data), path, cannotOpen(path, err)
 }
 
 // cannotOpen is an error of reading a script in words.

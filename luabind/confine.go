@@ -123,7 +123,7 @@ func (in *Interp) readLoaded(path string) (data []byte, name string, err error) 
 		defer f.Close()
 		data, err = readChunk(f)
 	}
-	return data, path, cannotOpen(path, err)
+	return lua51.FileSource(data), path, cannotOpen(path, err)
 }
 
 // readScript reads a chunk for require and npu.worker.
@@ -132,7 +132,7 @@ func (in *Interp) readScript(path string) (data []byte, name string, err error) 
 		return readFile(path, nil)
 	}
 	data, err = in.policy.readCode(path)
-	return data, path, cannotOpen(path, err)
+	return lua51.FileSource(data), path, cannotOpen(path, err)
 }
 
 // isFile reports whether readScript can read a file.

@@ -50,12 +50,17 @@ var constructs = []string{
 	"table.concat", "table.insert", "table.remove", "table.sort", "break", "long string", "nested function", "upvalue assignment", "nil arithmetic",
 	"resume with fewer values than a yield takes", "yield as a tail call", "generic for over separate values", "nil with metatable arithmetic",
 	"error in a tail-called function", "error level in a metamethod", "numeric for with text", "long constructor",
+	"store through a constant", "numeric text", "callable handler", "handler set late", "environment", "environment of a chunk", "debug.getinfo of a line", "debug.getinfo of a function",
+	"words of an error", "error in an expression of several lines", "escape sequence", "format of a number", "odd key", "numeric for with fractions", "bounds of a loop", "method of a text",
+	"coroutine in a handler", "order of evaluation", "deep nesting", "and/or over calls", "form of varargs", "text of a number", "number in a base", "order of texts", "break in nested loops",
+	"upvalues shared by closures", "metatable of a type", "handler of equality", "handler of order", "chain of index handlers", "metatable of text", "number of values",
+	"library call with a number", "form of an assignment", "iterator that is none",
 }
 
 func generate(seed uint64) (program string, used map[string]int) {
 	g := &generator{r: rand.New(rand.NewPCG(seed, 0x6c7561)), used: make(map[string]int), budget: 40}
 	g.push()
-	g.line("%s", prelude)
+	g.line("%s", prelude+wordsPrelude)
 	for g.budget > 0 {
 		g.protectedBlock()
 	}
@@ -501,6 +506,9 @@ func (g *generator) feature() {
 		closures, counter, recursion, varargs, unpacking, tailCall, shadowing, methods, metaArith, metaIndex, metaCall, metaCompare, metaText,
 		coroutines, wrapLoop, nestedYield, coroutineError, nestedPcall, errorValue, errorLevel, outlives, xpcalls, asserts, finds, gmatches, tables, sorting, nestedFunctions, nilArith,
 		underfilled, tailYield, separateFor, nilMeta, tailError, metaLevel, textFor, longConstructor,
+	}
+	if g.chance(50) {
+		list = languageFeatures()
 	}
 	list[g.n(len(list))](g)
 }

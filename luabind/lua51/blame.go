@@ -81,7 +81,7 @@ func cannot(L *lua.LState, what string, v lua.LValue, which operand) int {
 // suggested.
 func cannotCall(L *lua.LState, suggest Suggester) int {
 	text, o := blame(L, L.Get(1), called)
-	if suggest != nil && (o.kind == "field" || o.kind == "method") {
+	if suggest != nil && o.name != "?" && (o.kind == "field" || o.kind == "method") {
 		if t := tableOf(L, o); t != nil {
 			text += suggest(o.name, stringKeys(t))
 		}

@@ -113,9 +113,7 @@ func originOfTemporary(proto *lua.FunctionProto, pc, reg int) origin {
 			return origin{"upvalue", proto.DbgUpvalues[in.b()], in.b(), at}
 		}
 	case lua.OP_GETTABLE, lua.OP_GETTABLEKS:
-		if name := operandName(proto, in.c()); name != "?" {
-			return origin{"field", name, in.b(), at}
-		}
+		return origin{"field", operandName(proto, in.c()), in.b(), at}
 	case lua.OP_SELF:
 		if name := operandName(proto, in.c()); name != "?" {
 			return origin{"method", name, in.b(), at}

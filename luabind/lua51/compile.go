@@ -9,18 +9,23 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// Compile compiles a chunk called name. A byte order mark and a first line that starts with # are
-// accepted, and line ends may be those of any system; line numbers stay those of the source. Every
-// error is "name:line: message", also where the chunk is too large for the virtual machine.
-func Compile(source []byte, name string) (proto *lua.FunctionProto, err error) {
-	source = bytes.TrimPrefix(source, []byte("\xef\xbb\xbf"))
-	if bytes.HasPrefix(source, []byte("#")) {
-		end := bytes.IndexByte(source, '\n')
-		if end < 0 {
-			end = len(source)
-		}
-		source = source[end:] // the line end stays, so that line 2 is line 2
+// FileSource is the source in a file, which may begin with a byte order mark and a line that starts with #. Its
+// lines keep their numbers.
+func FileSource(data []byte) []byte {
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	if !bytes.HasPrefix(data, []byte("#")) {
+		return data
 	}
+	end := bytes.IndexAny(data, "\r\n")
+	if end < 0 {
+		end = len(data)
+	}
+	return data[end:]
+}
+
+// Compile compiles a chunk called name, whose lines may end as on any system. Every error is
+// "name:line: message", also where the chunk is too large for the virtual machine.
+func Compile(source []byte, name string) (proto *lua.FunctionProto, err error) {
 	if bytes.HasPrefix(source, []byte("\x1bLua")) {
 		return nil, fmt.Errorf("%s: precompiled chunks cannot be loaded", name)
 	}

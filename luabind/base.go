@@ -1,6 +1,10 @@
 package luabind
 
 import (
+	"errors"
+	"io/fs"
+	"strings"
+
 	lua "github.com/yuin/gopher-lua"
 
 	"npulua/luabind/lua51"
@@ -17,7 +21,7 @@ func (in *Interp) openBase() {
 	} {
 		L.SetGlobal(name, L.NewFunction(fn))
 	}
-	openDebug(L)
+	in.threads.OpenDebug(in.io, in.load)
 	in.openRequire()
 }
 
@@ -57,84 +61,73 @@ func (in *Interp) exit(L *lua.LState) {
 }
 
 // pushLoaded pushes what load functions return: the function, or nil and a message.
-func (in *Interp) pushLoaded(L *lua.LState, source []byte, name string) int {
-	fn, err := in.load(source, name)
+func pushLoaded(L *lua.LState, fn *lua.LFunction, err error) int {
 	if err != nil {
 		L.Push(lua.LNil)
-		L.Push(lua.LString(err.Error()))
+		L.Push(lua51.ErrorValue(err))
 		return 2
 	}
 	L.Push(fn)
 	return 1
 }
 
-// chunkName is the name of a chunk as messages show it: =name and @name lose their mark, source
-// text becomes [string "first line"].
-func chunkName(name string) string {
-	if name == "" {
-		return `[string ""]`
-	}
-	if name[0] == '=' || name[0] == '@' {
-		return name[1:]
-	}
-	for i := range name {
-		if name[i] == '\n' || i >= 60 {
-			return `[string "` + name[:i] + `..."]`
-		}
-	}
-	return `[string "` + name + `"]`
-}
-
 func (in *Interp) baseLoadString(L *lua.LState) int {
-	code := L.CheckString(1)
-	return in.pushLoaded(L, []byte(code), chunkName(L.OptString(2, code)))
+	code := lua51.CheckString(L, 1)
+	fn, err := in.load(L, []byte(code), lua51.OptString(L, 2, code))
+	return pushLoaded(L, fn, err)
 }
 
+// baseLoad is load(f [, name]); what f raises is returned.
 func (in *Interp) baseLoad(L *lua.LState) int {
-	if code, ok := L.Get(1).(lua.LString); ok {
-		return in.pushLoaded(L, []byte(code), chunkName(L.OptString(2, string(code))))
-	}
-	fn := L.CheckFunction(1)
-	name := chunkName(L.OptString(2, "=(load)"))
+	read := lua51.CheckFunction(L, 1)
+	name := lua51.OptString(L, 2, "=(load)")
 	var source []byte
-	for {
-		results, err := in.threads.Call(L, fn)
+	for in.policy == nil || len(source) <= maxSource { // more is refused below
+		results, err := in.threads.Call(L, read)
 		if err != nil {
-			L.Push(lua.LNil)
-			L.Push(lua51.ErrorValue(err))
-			return 2
+			return pushLoaded(L, nil, err)
 		}
-		if len(results) == 0 || results[0] == lua.LNil || results[0] == lua.LString("") {
+		if len(results) == 0 || results[0] == lua.LNil {
 			break
 		}
 		piece, ok := lua51.Text(results[0])
 		if !ok {
-			L.Push(lua.LNil)
-			L.Push(lua.LString(lua51.Where(L) + "reader function must return a string"))
-			return 2
+			return pushLoaded(L, nil, errors.New(lua51.Where(L)+"reader function must return a string"))
+		}
+		if piece == "" {
+			break
 		}
 		source = append(source, piece...)
-		if in.policy != nil && len(source) > maxSource {
-			break // it is refused below
-		}
 	}
-	return in.pushLoaded(L, source, name)
+	fn, err := in.load(L, source, name)
+	return pushLoaded(L, fn, err)
 }
 
 func (in *Interp) baseLoadFile(L *lua.LState) int {
-	data, name, err := in.readLoaded(L.OptString(1, "-"))
-	if err != nil {
-		L.Push(lua.LNil)
-		L.Push(lua.LString(err.Error()))
-		return 2
+	path := lua51.OptString(L, 1, "-")
+	if end := strings.IndexByte(path, 0); end >= 0 {
+		path = path[:end]
 	}
-	return in.pushLoaded(L, data, name)
+	data, name, err := in.readLoaded(path)
+	var pe *fs.PathError
+	switch {
+	case errors.As(err, &pe):
+		verb := "open"
+		if pe.Op == "read" {
+			verb = "read"
+		}
+		return pushLoaded(L, nil, errors.New("cannot "+verb+" "+path+": "+lua51.ErrnoText(err)))
+	case err != nil:
+		return pushLoaded(L, nil, err)
+	}
+	fn, err := in.loadFile(L, data, name)
+	return pushLoaded(L, fn, err)
 }
 
 func (in *Interp) baseDoFile(L *lua.LState) int {
 	top := L.GetTop()
 	if in.baseLoadFile(L) == 2 {
-		lua51.Raise(L, "%s", L.Get(-1).String())
+		L.Error(L.Get(-1), 0)
 	}
 	L.Call(0, lua.MultRet)
 	return L.GetTop() - top

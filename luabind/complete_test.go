@@ -125,7 +125,7 @@ func TestComplete(t *testing.T) {
 		{`x = e`, `e: error`},
 		{`print(d`, `d: debug derived dev dofile`},
 		{`x = 1 + f`, `f: f false function`},
-		{`return g`, `g: getfenv getmetatable`},
+		{`return g`, `g: gcinfo getfenv getmetatable`},
 		{`do return e`, `e: end error`},
 		{`if n`, `n: nested newproxy next nil not npu`},
 		{`if x t`, `t: then`},

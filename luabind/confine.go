@@ -43,20 +43,7 @@ func (in *Interp) closeSandbox() {
 // confine takes from the libraries of Lua what reaches into other functions, or out of the machine.
 func (in *Interp) confine() {
 	L := in.L
-	debug := L.GetGlobal("debug").(*lua.LTable)
-	info := debug.RawGetString("getinfo").(*lua.LFunction).GFunction
-	kept := map[string]lua.LValue{
-		"traceback": debug.RawGetString("traceback"),
-		"getinfo":   L.NewFunction(func(L *lua.LState) int { return debugInfo(L, info) }),
-	}
-	var names []lua.LValue
-	debug.ForEach(func(k, _ lua.LValue) { names = append(names, k) })
-	for _, k := range names {
-		debug.RawSet(k, lua.LNil)
-	}
-	for name, fn := range kept {
-		debug.RawSetString(name, fn)
-	}
+	in.threads.ConfineDebug()
 	// What all strings, and all files, have in common is not the script's to change.
 	if mt, ok := lua51.TypeMetatable(L, lua.LString("")); ok {
 		mt.RawSetString("__metatable", lua.LString("string"))
@@ -66,15 +53,6 @@ func (in *Interp) confine() {
 		lua51.Raise(L, "%s", errNoLibraries.text)
 		return 0
 	}))
-}
-
-// debugInfo is debug.getinfo without the function that it is about.
-func debugInfo(L *lua.LState, info lua.LGFunction) int {
-	n := info(L)
-	if t, ok := L.Get(-1).(*lua.LTable); ok && n == 1 {
-		t.RawSetString("func", lua.LNil)
-	}
-	return n
 }
 
 // mayCompile asks for a chunk of n bytes.

@@ -119,7 +119,7 @@ func TestGarbageCollectionChangesNothing(t *testing.T) {
 				t.Error(err)
 			}
 		}()
-		fn, err := in.load([]byte(code), "test")
+		fn, err := in.load(in.L, []byte(code), "=test")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -350,16 +350,22 @@ func (in *Interp) Close(force bool) error {
 // Place is the text of a place in a script, "script.lua:12".
 func (in *Interp) Place(site npu.Site) string { return in.sites.text(site) }
 
-// setArgs sets arg as lua(1) does: the script at 0, its arguments from 1 on, and the program before
+// setArgs sets arg as lua(1) does: the script at 0, its arguments from 1 on, and the program and its options before
 // it.
 func (in *Interp) setArgs() {
 	arg := in.L.NewTable()
-	program := 0
+	before := os.Args[:1]
 	if in.opts.Script != "" {
 		arg.RawSetInt(0, lua.LString(in.opts.Script))
-		program = -1
+		if at := len(os.Args) - len(in.opts.Args) - 1; in.policy == nil && at > 0 && os.Args[at] == in.opts.Script {
+			before = os.Args[:at]
+		}
+		for i, a := range before {
+			arg.RawSetInt(i-len(before), lua.LString(a))
+		}
+	} else {
+		arg.RawSetInt(0, lua.LString(os.Args[0]))
 	}
-	arg.RawSetInt(program, lua.LString(os.Args[0]))
 	for i, a := range in.opts.Args {
 		arg.RawSetInt(i+1, lua.LString(a))
 	}

@@ -73,7 +73,7 @@ func methodsOf[T comparable](m *matrix, b *binding[T]) {
 }
 
 func (m *matrix) build() {
-	fn, err := m.in.load([]byte(fixture), "fixture")
+	fn, err := m.in.load(m.in.L, []byte(fixture), "=fixture")
 	if err != nil {
 		m.Fatal(err)
 	}

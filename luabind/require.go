@@ -15,13 +15,26 @@ import (
 // pathVariable names the environment variable with patterns that are tried before Lua's own.
 const pathVariable = "NPULUA_PATH"
 
-// openRequire replaces require and the loader of files: modules are looked for beside the script
+// packages is what require, module and the loaders work on: the tables as they were made, whatever scripts call
+// package later.
+type packages struct {
+	in     *Interp
+	table  *lua.LTable // package
+	loaded *lua.LTable // _LOADED of the registry
+}
+
+// openRequire replaces require, module and the functions of package: modules are looked for beside the script
 // first, then on NPULUA_PATH, then where Lua does.
 func (in *Interp) openRequire() {
 	L := in.L
-	L.SetGlobal("require", L.NewFunction(in.require))
-	pkg := L.GetGlobal("package").(*lua.LTable)
-	pkg.RawGetString("loaders").(*lua.LTable).RawSetInt(2, L.NewFunction(in.moduleLoader))
+	p := &packages{in, L.GetGlobal("package").(*lua.LTable), L.G.Registry.RawGetString("_LOADED").(*lua.LTable)}
+	L.SetGlobal("require", L.NewFunction(p.require))
+	L.SetGlobal("module", L.NewFunction(p.module))
+	p.table.RawSetString("seeall", L.NewFunction(packageSeeall))
+	p.table.RawSetString("loadlib", L.NewFunction(packageLoadlib))
+	loaders := p.table.RawGetString("loaders").(*lua.LTable)
+	loaders.RawSetInt(1, L.NewFunction(p.preloaded))
+	loaders.RawSetInt(2, L.NewFunction(p.fromFile))
 	var path []string
 	if s := in.opts.Script; s != "" && s != "-" && !in.opts.Embedded {
 		dir := filepath.Dir(s)
@@ -33,33 +46,30 @@ func (in *Interp) openRequire() {
 			path = append(path, own...)
 		}
 	case env != "":
-		path = append(path, env, pkg.RawGetString("path").String())
+		path = append(path, env, p.table.RawGetString("path").String())
 	default:
-		path = append(path, pkg.RawGetString("path").String())
+		path = append(path, p.table.RawGetString("path").String())
 	}
-	pkg.RawSetString("path", lua.LString(strings.Join(path, ";")))
-	pkg.RawSetString("cpath", lua.LString(""))
+	p.table.RawSetString("path", lua.LString(strings.Join(path, ";")))
+	p.table.RawSetString("cpath", lua.LString(""))
+	p.table.RawSetString("config", lua.LString("/\n;\n?\n!\n-"))
+	p.loaded.RawSetString("package", p.table)
 }
 
-// loading marks a module in package.loaded while its loader runs.
+// loading marks a module in package.loaded while its loader runs, and after that has failed.
 var loading = &lua.LUserData{}
 
 // require is Lua's: it asks the functions of package.loaders in turn.
-func (in *Interp) require(L *lua.LState) int {
-	name := L.CheckString(1)
-	pkg, ok := L.GetGlobal("package").(*lua.LTable)
-	if !ok {
-		lua51.Raise(L, "'package' must be a table")
-	}
-	loaded := L.GetField(pkg, "loaded")
-	if v := L.GetField(loaded, name); v != lua.LNil {
+func (p *packages) require(L *lua.LState) int {
+	name := lua51.CheckString(L, 1)
+	if v := L.GetField(p.loaded, name); lua.LVAsBool(v) {
 		if v == loading {
 			lua51.Raise(L, "loop or previous error loading module '%s'", name)
 		}
 		L.Push(v)
 		return 1
 	}
-	loaders, ok := pkg.RawGetString("loaders").(*lua.LTable)
+	loaders, ok := L.GetField(p.table, "loaders").(*lua.LTable)
 	if !ok {
 		lua51.Raise(L, "'package.loaders' must be a table")
 	}
@@ -67,45 +77,48 @@ func (in *Interp) require(L *lua.LState) int {
 	for i := 1; ; i++ {
 		loader := loaders.RawGetInt(i)
 		if loader == lua.LNil {
-			lua51.Raise(L, "module '%s' not found:%s\n\t(modules in C cannot be loaded)", name, tried.String())
+			lua51.Raise(L, "module '%s' not found:%s%s", name, tried.String(), p.missing(name))
 		}
-		switch found := call1(L, loader, lua.LString(name)).(type) {
-		case lua.LString:
-			if !strings.HasPrefix(string(found), "\n") {
-				tried.WriteString("\n\t")
-			}
-			tried.WriteString(string(found))
+		switch found := lua51.Call(L, loader, lua.LString(name)).(type) {
+		case lua.LString, lua.LNumber:
+			text, _ := lua51.Text(found)
+			tried.WriteString(text)
 		case *lua.LFunction:
-			L.SetField(loaded, name, loading)
-			if v := call1(L, found, lua.LString(name)); v != lua.LNil {
-				L.SetField(loaded, name, v)
-			} else if L.GetField(loaded, name) == loading {
-				L.SetField(loaded, name, lua.LTrue)
+			L.SetField(p.loaded, name, loading)
+			if v := lua51.Call(L, found, lua.LString(name)); v != lua.LNil {
+				L.SetField(p.loaded, name, v)
+			} else if L.GetField(p.loaded, name) == loading {
+				L.SetField(p.loaded, name, lua.LTrue)
 			}
-			L.Push(L.GetField(loaded, name))
+			L.Push(L.GetField(p.loaded, name))
 			return 1
 		}
 	}
 }
 
-// call1 calls fn and returns its first result.
-func call1(L *lua.LState, fn, arg lua.LValue) lua.LValue {
-	L.Push(fn)
-	L.Push(arg)
-	L.Call(1, 1)
-	v := L.Get(-1)
-	L.Pop(1)
-	return v
+// preloaded is the loader of require for functions in package.preload.
+func (p *packages) preloaded(L *lua.LState) int {
+	name := lua51.CheckString(L, 1)
+	preload, ok := L.GetField(p.table, "preload").(*lua.LTable)
+	if !ok {
+		lua51.Raise(L, "'package.preload' must be a table")
+	}
+	v := L.GetField(preload, name)
+	if v == lua.LNil {
+		v = lua.LString("\n\tno field package.preload['" + name + "']")
+	}
+	L.Push(v)
+	return 1
 }
 
-// moduleLoader is the loader of require for files on package.path.
-func (in *Interp) moduleLoader(L *lua.LState) int {
-	name := L.CheckString(1)
-	path, ok := L.GetField(L.GetGlobal("package"), "path").(lua.LString)
+// fromFile is the loader of require for files on package.path.
+func (p *packages) fromFile(L *lua.LState) int {
+	in, name := p.in, lua51.CheckString(L, 1)
+	path, ok := lua51.Text(L.GetField(p.table, "path"))
 	if !ok {
 		lua51.Raise(L, "'package.path' must be a string")
 	}
-	file, tried := findModule(name, string(path), in.isFile)
+	file, tried := findModule(name, path, in.isFile)
 	data, err := in.libraryFile(name)
 	switch {
 	case file != "":
@@ -118,7 +131,7 @@ func (in *Interp) moduleLoader(L *lua.LState) int {
 	}
 	if err == nil {
 		var fn *lua.LFunction
-		if fn, err = in.load(data, file); err == nil {
+		if fn, err = in.loadFile(L, data, file); err == nil {
 			L.Push(fn)
 			return 1
 		}

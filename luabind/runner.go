@@ -13,9 +13,11 @@ type Runner struct {
 	call func(fn lua.LValue, args ...lua.LValue) error
 }
 
-// RunString compiles and runs a chunk called name. A name that starts with = is shown without it.
+// RunString compiles and runs a chunk called name, which may start with =.
 func (r Runner) RunString(code, name string) error {
-	return r.run([]byte(code), strings.TrimPrefix(name, "="))
+	name = strings.TrimPrefix(name, "=")
+	fn, err := r.in.loadShown(r.in.L, []byte(code), "="+name, name)
+	return r.run(fn, err)
 }
 
 // RunFile runs a script; "-" is standard input. The script's arguments are also its "...".
@@ -24,7 +26,8 @@ func (r Runner) RunFile(path string) error {
 	if err != nil {
 		return err
 	}
-	return r.run(data, name)
+	fn, err := r.in.loadFile(r.in.L, data, name)
+	return r.run(fn, err)
 }
 
 // Require loads a module, as -l does.
@@ -32,8 +35,7 @@ func (r Runner) Require(name string) error {
 	return r.call(r.in.L.GetGlobal("require"), lua.LString(name))
 }
 
-func (r Runner) run(code []byte, name string) error {
-	fn, err := r.in.load(code, name)
+func (r Runner) run(fn lua.LValue, err error) error {
 	if err != nil {
 		return err
 	}

@@ -161,7 +161,7 @@ func (in *Interp) workerMain(c *call, p *packer) (func(u *unpacker) lua.LValue, 
 		if err != nil {
 			return nil, c.refuse(npu.ErrInvalidFile, "", err)
 		}
-		proto, err := lua51.Compile(data, name)
+		proto, err := lua51.CompileNamed(data, "@"+name, name)
 		if err != nil {
 			return nil, c.errorf("%v", err)
 		}

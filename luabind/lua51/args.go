@@ -22,11 +22,11 @@ func where(L *lua.LState, level int) string {
 	if !frameKnown {
 		return whereSlow(L, level)
 	}
-	f := frameAt(L, level)
-	if f == nil || f.fn == nil || f.fn.IsG || f.fn.Proto.SourceName == HiddenChunk {
+	l, ok := stackOf(L).at(level)
+	if !ok || !l.isLua() {
 		return ""
 	}
-	return f.fn.Proto.SourceName + ":" + strconv.Itoa(f.line()) + ": "
+	return l.fn.Proto.SourceName + ":" + strconv.Itoa(l.line()) + ": "
 }
 
 // whereSlow does the same through the library's debug interface, which does not know tail calls well.

@@ -12,11 +12,15 @@ var baseRows = map[string]lua.LGFunction{
 	"assert":         baseAssert,
 	"collectgarbage": baseCollectgarbage,
 	"error":          baseError,
+	"gcinfo":         baseGcinfo,
+	"getfenv":        baseGetfenv,
 	"getmetatable":   baseGetmetatable,
+	"newproxy":       baseNewproxy,
 	"rawequal":       baseRawequal,
 	"rawget":         baseRawget,
 	"rawset":         baseRawset,
 	"select":         baseSelect,
+	"setfenv":        baseSetfenv,
 	"setmetatable":   baseSetmetatable,
 	"tonumber":       baseTonumber,
 	"type":           baseType,
@@ -250,5 +254,40 @@ func debugSetmetatable(L *lua.LState) int {
 
 func baseType(L *lua.LState) int {
 	L.Push(lua.LString(checkAny(L, 1).Type().String()))
+	return 1
+}
+
+// proxy is the value of what newproxy makes.
+type proxy struct{}
+
+// baseNewproxy makes a userdata: newproxy(true) one with a metatable of its own, newproxy(p) one with that of p.
+func baseNewproxy(L *lua.LState) int {
+	ud := L.NewUserData()
+	ud.Value = proxy{}
+	switch v := L.Get(1).(type) {
+	case *lua.LNilType:
+	case lua.LBool:
+		if v {
+			ud.Metatable = L.NewTable()
+		}
+	default:
+		other, ok := v.(*lua.LUserData)
+		if ok {
+			_, ok = other.Value.(proxy)
+		}
+		if !ok || other.Metatable == lua.LNil {
+			argError(L, 1, "boolean or proxy expected")
+		}
+		ud.Metatable = other.Metatable
+	}
+	L.Push(ud)
+	return 1
+}
+
+// baseGcinfo is gcinfo, the way of Lua 5.0 to ask for the memory in use.
+func baseGcinfo(L *lua.LState) int {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	L.Push(lua.LNumber(m.HeapAlloc / 1024))
 	return 1
 }

@@ -115,9 +115,7 @@ func originOfTemporary(proto *lua.FunctionProto, pc, reg int) origin {
 	case lua.OP_GETTABLE, lua.OP_GETTABLEKS:
 		return origin{"field", operandName(proto, in.c()), in.b(), at}
 	case lua.OP_SELF:
-		if name := operandName(proto, in.c()); name != "?" {
-			return origin{"method", name, in.b(), at}
-		}
+		return origin{"method", operandName(proto, in.c()), in.b(), at}
 	}
 	return origin{}
 }
@@ -129,7 +127,7 @@ func localName(proto *lua.FunctionProto, pc, reg int) (string, bool) {
 		if v.StartPc > pc {
 			break
 		}
-		if pc > v.EndPc {
+		if pc >= v.EndPc {
 			continue
 		}
 		if reg == 0 {

@@ -53,6 +53,9 @@ func (v *vmContext) Done() <-chan struct{} {
 			v.stop() // at once, where a limit was exceeded
 		}
 	}
+	if v.meter.step != nil {
+		v.meter.step()
+	}
 	ch := v.done.Load()
 	if ch == nil && v.parent != nil {
 		ch = v.parent.done.Load()

@@ -45,6 +45,7 @@ func (t *Threads) coCreate(L *lua.LState) int {
 	n := t.create(L)
 	th := L.Get(-1).(*lua.LState)
 	th.Options = opts
+	t.inheritHook(L, th)
 	if ctx := L.Context(); ctx != nil {
 		th.SetContext(ctx)
 	}

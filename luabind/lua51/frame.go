@@ -72,28 +72,6 @@ func (f *frame) isOperator() bool {
 	return ok
 }
 
-// frameAt is the frame at a level as PUC Lua counts them: 0 runs, 1 called it; each function that gave
-// its place away in a tail call is a level of its own, without a frame. nil where there is none.
-func frameAt(L *lua.LState, level int) *frame {
-	f := currentFrame(L)
-	for ; f != nil && level > 0; f = f.parent {
-		if f.isOperator() && f != currentFrame(L) {
-			continue
-		}
-		level--
-		if f.fn != nil && !f.fn.IsG {
-			level -= f.tailCalls
-		}
-	}
-	for f != nil && f.isOperator() && f != currentFrame(L) {
-		f = f.parent
-	}
-	if level < 0 {
-		return nil
-	}
-	return f
-}
-
 // maxTailCalls is how many lines of a traceback a frame's tail calls take.
 const maxTailCalls = 20
 

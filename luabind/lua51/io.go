@@ -112,6 +112,7 @@ type IO struct {
 	main          *lua.LState
 	meta          *lua.LTable
 	input, output *lua.LUserData // of io.read and io.write
+	standardInput *file
 
 	life context.Context // until Close: what the garbage collector closes waits no longer
 	end  context.CancelFunc
@@ -135,9 +136,10 @@ var ioRows = map[string]func(*IO, *lua.LState) int{
 	"write":   (*IO).write,
 }
 
-// fileRows are the functions of the metatable of files. gopher-lua runs no __gc, so there is none;
-// a file that scripts cannot reach any more is closed all the same.
+// fileRows are the functions of the metatable of files. gopher-lua runs no __gc, which is there
+// for scripts that call it; a file that they cannot reach any more is closed all the same.
 var fileRows = map[string]func(*IO, *lua.LState) int{
+	"__gc":       (*IO).fileGone,
 	"__tostring": (*IO).fileString,
 	"close":      (*IO).methodClose,
 	"flush":      (*IO).methodFlush,
@@ -161,7 +163,8 @@ func OpenIO(L *lua.LState, s *Streams) *IO {
 	x.setRows(L, x.meta, fileRows)
 	mod := L.RegisterModule(lua.IoLibName, nil).(*lua.LTable)
 	x.setRows(L, mod, ioRows)
-	x.input = x.userdata(L, x.stdin())
+	x.standardInput = x.stdin()
+	x.input = x.userdata(L, x.standardInput)
 	x.output = x.userdata(L, x.standardOutput(s.Stdout))
 	mod.RawSetString("stdin", x.input)
 	mod.RawSetString("stdout", x.output)

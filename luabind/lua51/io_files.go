@@ -96,7 +96,7 @@ func (x *IO) methodClose(L *lua.LState) int {
 		L.Push(lua.LString("cannot close standard file"))
 		return 2
 	}
-	return pushResult(L, x.finish(L, f), "")
+	return pushResult(L, x.finish(L, f))
 }
 
 // finish closes f for the script. Its buffers go at once: f itself stays until the garbage collector has been twice.
@@ -118,7 +118,7 @@ func (x *IO) methodSeek(L *lua.LState) int {
 	whence := checkOption(L, 2, "cur", whenceNames)
 	pos, err := f.moveTo(contextOf(L), optInteger(L, 3, 0), whence)
 	if err != nil {
-		return pushResult(L, err, "")
+		return pushResult(L, err)
 	}
 	L.Push(lua.LNumber(pos))
 	return 1
@@ -134,4 +134,12 @@ func (x *IO) methodSetvbuf(L *lua.LState) int {
 	}
 	L.Push(lua.LTrue)
 	return 1
+}
+
+// fileGone closes a file that nobody needs any more, unless it is a standard stream.
+func (x *IO) fileGone(L *lua.LState) int {
+	if f := fileOf(L); !f.closed && !f.std {
+		x.finish(L, f)
+	}
+	return 0
 }

@@ -110,7 +110,7 @@ func (x *IO) openOrRaise(L *lua.LState, mode string) *lua.LUserData {
 func (x *IO) tmpFile(L *lua.LState) int {
 	disk, name, err := x.streams.tempFile()
 	if err != nil {
-		return pushResult(L, err, "")
+		return pushResult(L, err)
 	}
 	x.streams.system().Remove(name)
 	L.Push(x.adopt(L, x.diskFile(disk, os.O_RDWR)))

@@ -24,12 +24,12 @@ func read(L *lua.LState, f *file, first int) int {
 	for n := first; n <= top; n++ {
 		format := formatOf(L, n)
 		if err != nil {
-			return pushResult(L, err, "")
+			return pushResult(L, err)
 		}
 		var v lua.LValue
 		v, err = format(L, in.Reader)
 		if err != nil && !errors.Is(err, io.EOF) {
-			return pushResult(L, err, "")
+			return pushResult(L, err)
 		}
 		L.Push(v)
 		if v == lua.LNil {
@@ -44,8 +44,8 @@ func read(L *lua.LState, f *file, first int) int {
 func formatOf(L *lua.LState, n int) func(*lua.LState, *bufio.Reader) (lua.LValue, error) {
 	if count, ok := L.Get(n).(lua.LNumber); ok {
 		size := int64(math.MaxInt64) // a negative count is a huge one
-		if count >= 0 && count < 1<<62 {
-			size = int64(count)
+		if n := truncate(float64(count)); n >= 0 && n < 1<<62 {
+			size = n
 		}
 		return func(L *lua.LState, r *bufio.Reader) (lua.LValue, error) { return readCount(L, r, size) }
 	}

@@ -20,7 +20,7 @@ func write(L *lua.LState, f *file, first int) int {
 		}
 		failure = err
 	}
-	return pushResult(L, failure, "")
+	return pushResult(L, failure)
 }
 
 func (x *IO) flush(L *lua.LState) int       { return flush(L, standard(L, x.output, "output")) }
@@ -31,5 +31,5 @@ func flush(L *lua.LState, f *file) int {
 		L.Push(lua.LTrue)
 		return 1
 	}
-	return pushResult(L, f.out.Flush(contextOf(L)), "")
+	return pushResult(L, f.out.Flush(contextOf(L)))
 }

@@ -151,7 +151,7 @@ func TestNumberText(t *testing.T) {
 func TestPow(t *testing.T) {
 	for _, c := range []struct{ x, y, want float64 }{
 		{2, 10, 1024}, {10, 22, 1e22}, {10, -5, 1e-5}, {0.1, -255, 9.9999999999998582e+254}, {1.0913154442011739, -255, 2.1021957667678353e-10},
-		{2, 0.5, math.Sqrt2}, {-2, 3, -8}, {9, 1.5, 27}, {2, 1024, math.Inf(1)}, {2, -1074, 5e-324}, {0, -1, math.Inf(1)}, {1, math.Inf(1), 1},
+		{1, math.NaN(), 1}, {2, 0.5, math.Sqrt2}, {-2, 3, -8}, {9, 1.5, 27}, {2, 1024, math.Inf(1)}, {2, -1074, 5e-324}, {0, -1, math.Inf(1)}, {1, math.Inf(1), 1},
 	} {
 		got := Pow(c.x, c.y)
 		if got != c.want && math.Abs(got-c.want) > 4e-16*math.Abs(c.want) {

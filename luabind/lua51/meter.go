@@ -13,10 +13,12 @@ const overrun = 10 * Slice
 
 // meter counts the instructions of a machine down.
 type meter struct {
-	left   int
-	global *lua.Global
-	slice  func()
-	limits Limits // nil: none
+	left    int
+	global  *lua.Global
+	threads *Threads // of the machine
+	slice   func()
+	limits  Limits // nil: none
+	step    func() // called before each instruction; nil: nothing to do
 }
 
 // used is called for each instruction once the slice is used up: before one that begins another round of

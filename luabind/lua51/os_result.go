@@ -10,17 +10,17 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// pushResult pushes true, or nil, the message and the error number; about, if not empty, starts the
+// pushResult pushes true, or nil, the message and the error number; about starts the
 // message. An interruption is raised instead.
-func pushResult(L *lua.LState, err error, about string) int {
+func pushResult(L *lua.LState, err error, about ...string) int {
 	if err == nil {
 		L.Push(lua.LTrue)
 		return 1
 	}
 	raiseInterruption(L, err)
 	text, number := errnoText(err)
-	if about != "" {
-		text = about + ": " + text
+	for _, name := range about {
+		text = name + ": " + text
 	}
 	L.Push(lua.LNil)
 	L.Push(lua.LString(text))

@@ -7,7 +7,7 @@ import "math"
 func Pow(x, y float64) float64 {
 	rough := math.Pow(x, y)
 	n, fraction := math.Modf(y)
-	if size := math.Abs(rough); math.Abs(n) < 2 || math.Abs(n) > 1<<10 || !(size > 1e-290 && size < 1e290) {
+	if size := math.Abs(rough); !(math.Abs(n) >= 2 && math.Abs(n) <= 1<<10) || !(size > 1e-290 && size < 1e290) {
 		return rough
 	}
 	whole := wholePower(x, int(math.Abs(n)))

@@ -34,6 +34,8 @@ type Threads struct {
 	resumed map[*lua.LState]bool
 
 	create, resume lua.LGFunction // the library's own
+	pcall, yield   *lua.LFunction // with hidden parts
+	hooks          hooks          // of debug.sethook; nil: none
 }
 
 // OpenThreads replaces pcall, xpcall and the functions of coroutine in L, the main thread. ctx ends
@@ -48,8 +50,11 @@ func OpenThreads(L *lua.LState, ctx context.Context) *Threads {
 	} {
 		co.RawSetString(name, L.NewFunction(fn))
 	}
-	co.RawSetString("yield", hidden(L, yieldSource, t.coYield))
-	L.SetGlobal("pcall", hidden(L, pcallSource, t.start, t.goOn, t.coYield))
+	t.meter.threads = t
+	t.yield = hidden(L, yieldSource, t.coYield)
+	co.RawSetString("yield", t.yield)
+	t.pcall = hidden(L, pcallSource, t.start, t.goOn, t.coYield)
+	L.SetGlobal("pcall", t.pcall)
 	L.SetGlobal("xpcall", L.NewFunction(t.xpcall))
 	if ctx != nil { // last: it may have ended, and then nothing runs any more
 		t.ctx = newVMContext(ctx, func() { t.forgetTailCalls(L) }, t.meter)
@@ -100,7 +105,7 @@ return function(...) return finish(start(...)) end
 `
 
 // hidden makes the function that a hidden chunk returns for its arguments.
-func hidden(L *lua.LState, source string, args ...lua.LGFunction) lua.LValue {
+func hidden(L *lua.LState, source string, args ...lua.LGFunction) *lua.LFunction {
 	proto, err := Compile([]byte(source), HiddenChunk)
 	if err != nil {
 		panic("lua51: " + err.Error())
@@ -110,7 +115,7 @@ func hidden(L *lua.LState, source string, args ...lua.LGFunction) lua.LValue {
 		L.Push(L.NewFunction(fn))
 	}
 	L.Call(len(args), 1)
-	fn := L.Get(-1)
+	fn := L.Get(-1).(*lua.LFunction)
 	L.Pop(1)
 	return fn
 }
@@ -228,31 +233,42 @@ func (t *Threads) goOn(L *lua.LState) int {
 	}
 	t.owners[th] = L
 	inherit(th, L)
+	th.Env = L.Env
 	return t.run(L, th, nil, args)
 }
 
+// run begins or goes on with th. It returns the thread, whether the call is done, and the values, as start does.
 func (t *Threads) run(L, th *lua.LState, fn *lua.LFunction, args []lua.LValue) int {
-	t.depth++
-	state, err, values := L.Resume(th, fn, args...)
-	t.depth--
-	L.G.CurrentThread = L
-	L.Push(th)
-	switch state {
-	case lua.ResumeOK:
-		t.give(th, false)
-		L.Push(lua.LTrue)
-	case lua.ResumeYield:
-		delete(t.owners, th) // whoever goes on with it owns it; nobody may
-		L.Push(lua.LNil)
-	default:
-		t.give(th, true)
-		L.Push(lua.LFalse)
-		values = []lua.LValue{ErrorValue(err)}
+	if fn != nil { // of a dead thread the library only notes what would run: its own way to run that makes no values one
+		th.Dead = true
+		_, _, _ = L.Resume(th, fn)
+		th.Dead = false
 	}
-	for _, v := range values {
+	L.SetTop(0)
+	L.Push(th)
+	for _, v := range args {
 		L.Push(v)
 	}
-	return 2 + len(values)
+	t.depth++
+	n := t.resume(L)
+	t.depth--
+	L.G.CurrentThread = L
+	first := L.GetTop() - n + 1
+	var done lua.LValue = lua.LTrue
+	switch ok := L.Get(first) == lua.LTrue; {
+	case !th.Dead:
+		delete(t.owners, th) // whoever goes on with it owns it; nobody may
+		done = lua.LNil
+	case ok:
+		t.give(th, false)
+	default:
+		t.give(th, true)
+		done = lua.LFalse
+		L.Replace(first+1, errorText(L.Get(first+1)))
+	}
+	L.Replace(first, done)
+	L.Insert(th, first)
+	return n + 1
 }
 
 // Call calls fn with args on a thread of its own, for Go: it cannot be yielded across. A failed
@@ -322,7 +338,7 @@ func (t *Threads) xpcall(L *lua.LState) int {
 		raise(L, "bad argument #2 to 'xpcall' (value expected)")
 	}
 	handler := L.Get(2)
-	results, err := t.protect(L, L.Get(1), L.NewFunction(func(L *lua.LState) int {
+	results, err := t.protect(L, L.Get(1), newOperator(L, func(L *lua.LState) int {
 		msg := errorText(L.Get(1))
 		L.Push(handler)
 		L.Push(msg)

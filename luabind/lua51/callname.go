@@ -86,9 +86,10 @@ func registerName(proto *lua.FunctionProto, pc, reg int) (name string, method bo
 	return o.name, o.kind == "method"
 }
 
-// originOf tells where the value in register reg at pc came from.
+// originOf tells where the value in register reg at pc came from. The compiler's own locals do not count: those
+// of a loop, in parentheses, begin before their registers hold them.
 func originOf(proto *lua.FunctionProto, pc, reg int) origin {
-	if local, ok := localName(proto, pc, reg); ok && local[0] != hiddenMark {
+	if local, ok := localName(proto, pc, reg); ok && local[0] != hiddenMark && local[0] != '(' {
 		return origin{kind: "local", name: local, from: reg}
 	}
 	return originOfTemporary(proto, pc, reg)

@@ -51,6 +51,7 @@ func Compile(source []byte, name string) (proto *lua.FunctionProto, err error) {
 	if err != nil {
 		return nil, errors.New(compileText(err, name))
 	}
+	checkUpvalues(proto)
 	noteScopes(chunk, proto)
 	noteLines(proto, 1+bytes.Count(bytes.TrimRight(source, " \t\n\r;"), []byte("\n")))
 	return proto, nil

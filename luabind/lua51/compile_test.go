@@ -104,6 +104,17 @@ func TestCompileRefuses(t *testing.T) {
 	}
 }
 
+func TestManyUpvalues(t *testing.T) {
+	locals := func(level string) string {
+		return numbered(130, "local "+level+"#=1\n") + "return (function()\n"
+	}
+	sum := func(level string) string { return strings.TrimSuffix(numbered(130, level+"#+"), "+") }
+	source := locals("a") + locals("b") + "return " + sum("a") + "+" + sum("b") + " end)() end)()"
+	if _, err := Compile([]byte(source), "name"); err == nil || err.Error() != "name:262: function at line 262 has more than 255 upvalues" {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestCompileTime(t *testing.T) {
 	for _, format := range []string{"v# = #\n", "t[#] = 'x#'\n"} {
 		start := time.Now()

@@ -3,6 +3,7 @@ package lua51
 import (
 	"fmt"
 
+	lua "github.com/yuin/gopher-lua"
 	"github.com/yuin/gopher-lua/ast"
 )
 
@@ -14,6 +15,9 @@ const (
 	maxChain = 10000
 	// maxLocals bounds the locals of a function, those included that a loop hides.
 	maxLocals = 200
+	// maxUpvalues bounds the locals of enclosing functions that a function uses: the virtual machine counts them in
+	// a byte.
+	maxUpvalues = 255
 )
 
 // refusal is the panic with which the rewriter gives up a chunk.
@@ -45,6 +49,16 @@ func (r *rewriter) checkLocals(line int) {
 		where = fmt.Sprintf("function at line %d", r.fn.line)
 	}
 	panic(refusal{line, fmt.Sprintf("%s has more than %d local variables", where, maxLocals)})
+}
+
+// checkUpvalues refuses functions that use too many locals of others, of which the compiler says nothing.
+func checkUpvalues(p *lua.FunctionProto) {
+	if len(p.DbgUpvalues) > maxUpvalues {
+		panic(refusal{p.LineDefined, fmt.Sprintf("function at line %d has more than %d upvalues", p.LineDefined, maxUpvalues)})
+	}
+	for _, inner := range p.FunctionPrototypes {
+		checkUpvalues(inner)
+	}
 }
 
 // nested rewrites an operand.

@@ -438,7 +438,7 @@ func assignmentForms(g *generator) {
 	g.line("try(function(...)")
 	g.line("\tlocal a, b, t = %s, %s, {1, 2, x = {y = 3}}", g.literal(num), g.literal(str))
 	for range 1 + g.n(3) {
-		g.line("\t%s", g.pick("a, b = b, a", "t[1], t[2] = t[2], t[1]", "t.x.y, a = a, t.x.y", "a, t[#t + 1] = 9, a", "t[t[1]], b = b, t[t[2]]", "a, b, t.z = ...", "t.n, t.m = (...)", "t.x, t.x.y = nil, 5", "a = a and b", "a = {a, b, a}", "a, b = (function() return 8, 9, 10 end)()", "b = b == a", 
+		g.line("\t%s", g.pick("a, b = b, a", "t[1], t[2] = t[2], t[1]", "t.x.y, a = a, t.x.y", "a, t[#t + 1] = 9, a", "t[t[1]], b = b, t[t[2]]", "a, b, t.z = ...", "t.n, t.m = (...)", "t.x, t.x.y = nil, 5", "a = a and b", "a = {a, b, a}", "a, b = (function() return 8, 9, 10 end)()", "b = b == a",
 			"t.x = t t.x.x.w = 6", "local a = a a = a", "a, a, a = 1, 2, 3", "t[1], t[1] = 'first', 'second'", "a, b = nil", "function t.h() return a end b = t.h()", "function t:k(...) return self == t, ... end a = t:k()", "t['f'], t.f = 1, 2", "local t = {t, t} a = t[1] == t[2]"))
 	}
 	g.line("\treturn a, b, t[1], t[2], t.z, t.f")

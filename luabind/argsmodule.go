@@ -8,6 +8,7 @@ import (
 
 	lua "github.com/yuin/gopher-lua"
 
+	"npulua/internal/printable"
 	"npulua/luabind/cmdline"
 )
 
@@ -51,9 +52,9 @@ func argsParse(c *call) error {
 	values, err := spec.Parse(words, c.in.session.DeviceCount())
 	switch {
 	case errors.Is(err, cmdline.ErrHelp):
-		return c.endScript(c.in.std.Stdout.WriteContext, spec.Help(), 0)
+		return c.endScript(c.in.std.Stdout.WriteContext, printable.Text(spec.Help()), 0)
 	case err != nil:
-		return c.endScript(c.in.std.Stderr.WriteContext, Printable(spec.Name+": "+err.Error()+"\n"+spec.Usage())+"\n", 2)
+		return c.endScript(c.in.std.Stderr.WriteContext, printable.Text(spec.Name+": "+err.Error()+"\n"+spec.Usage())+"\n", 2)
 	}
 	t := c.L.NewTable()
 	for key, v := range values {

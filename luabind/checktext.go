@@ -3,21 +3,21 @@ package luabind
 import (
 	"path/filepath"
 	"strings"
-	"unicode"
 
 	lua "github.com/yuin/gopher-lua"
 
+	"npulua/internal/printable"
 	"npulua/luabind/lua51"
 )
 
 // shownLine is text of a script as one line of a report.
 func shownLine(text string) string {
-	return escape(text, unicode.IsGraphic)
+	return printable.Line(text)
 }
 
 // shownText is text of a script for a report, where it may have several lines.
 func shownText(text string) string {
-	return strings.TrimRight(Printable(strings.ReplaceAll(text, "\r\n", "\n")), "\n")
+	return strings.TrimRight(printable.Text(strings.ReplaceAll(text, "\r\n", "\n")), "\n")
 }
 
 // shownTrace is shownText of a traceback, without its heading.

@@ -14,6 +14,7 @@ import (
 
 	lua "github.com/yuin/gopher-lua"
 
+	"npulua/internal/printable"
 	"npulua/luabind/lua51"
 )
 
@@ -284,7 +285,7 @@ func programFailure(args []string, p lua51.Program, end lua51.ProgramEnd) string
 	}
 	text := fmt.Sprintf("%q %s", string(command), what)
 	if lines := lastLines(string(end.Tail), 5); lines != "" {
-		text += ":\n  " + strings.ReplaceAll(Printable(lines), "\n", "\n  ")
+		text += ":\n  " + strings.ReplaceAll(printable.Text(lines), "\n", "\n  ")
 	}
 	return text
 }

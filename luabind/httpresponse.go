@@ -8,6 +8,7 @@ import (
 
 	lua "github.com/yuin/gopher-lua"
 
+	"npulua/internal/printable"
 	"npulua/luabind/web"
 )
 
@@ -91,7 +92,7 @@ func (r *response) failure() string {
 		body = append(body[:297], []rune("...")...)
 	}
 	if len(body) > 0 && utf8.ValidString(r.Body) {
-		text += ":\n  " + strings.ReplaceAll(Printable(strings.ReplaceAll(string(body), "\r\n", "\n")), "\n", "\n  ")
+		text += ":\n  " + strings.ReplaceAll(printable.Text(strings.ReplaceAll(string(body), "\r\n", "\n")), "\n", "\n  ")
 	}
 	return text
 }

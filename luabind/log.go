@@ -15,6 +15,7 @@ import (
 
 	lua "github.com/yuin/gopher-lua"
 
+	"npulua/internal/printable"
 	"npulua/luabind/lua51"
 	"npulua/npu"
 )
@@ -401,7 +402,7 @@ func (l *logger) line(level slog.Level, message string, fields map[string]slog.V
 		h = slog.NewJSONHandler(&b, options)
 	}
 	err := h.Handle(context.Background(), r)
-	return b.Bytes(), err
+	return printable.JSON(b.Bytes()), err // the other form has escapes already
 }
 
 // logAttr writes time and level as the module has them.

@@ -7,6 +7,7 @@ import (
 
 	lua "github.com/yuin/gopher-lua"
 
+	"npulua/internal/printable"
 	"npulua/luabind/lua51"
 )
 
@@ -84,7 +85,7 @@ func (in *Interp) warnHidden(name string) {
 
 // notice writes a line for people to standard error.
 func (in *Interp) notice(text string) {
-	_ = in.std.Stderr.WriteContext(in.ctx, "npulua: "+text+"\n") // nobody is left to tell
+	_ = in.std.Stderr.WriteContext(in.ctx, "npulua: "+printable.Text(text)+"\n") // nobody is left to tell
 }
 
 // openLibraryModule is the table of m, which is made once.

@@ -7,6 +7,7 @@ import (
 
 	lua "github.com/yuin/gopher-lua"
 
+	"npulua/internal/printable"
 	"npulua/luabind/lua51"
 	"npulua/npu"
 )
@@ -81,7 +82,7 @@ func (p *printer) value(v lua.LValue) string {
 		}
 	case *lua.LTable:
 		if isErrorObject(x) {
-			return Printable(errorText(x))
+			return printable.Text(errorText(x))
 		}
 		if ids := deviceList(x); ids != nil {
 			if text := p.devices(ids); text != "" {

@@ -9,6 +9,7 @@ import (
 
 	lua "github.com/yuin/gopher-lua"
 
+	"npulua/internal/printable"
 	"npulua/npu"
 )
 
@@ -185,7 +186,7 @@ func TestPrintable(t *testing.T) {
 		{"\u009b \u202e", `\194\155 \226\128\174`},
 		{"\x7f", `\127`},
 	} {
-		if got := Printable(c.text); got != c.want {
+		if got := printable.Text(c.text); got != c.want {
 			t.Errorf("%q: got %q, want %q", c.text, got, c.want)
 		}
 	}

@@ -1,11 +1,12 @@
 package luabind
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"npulua/internal/printable"
 )
 
 // textWidth is about how many columns s takes: East Asian characters take two.
@@ -31,7 +32,7 @@ func quote(s string, most int) string {
 		_, size := utf8.DecodeRuneInString(s[i:])
 		i += size
 	}
-	text := `"` + escape(s[:i], func(r rune) bool { return r != '"' && r != '\\' && unicode.IsPrint(r) }) + `"`
+	text := `"` + printable.Escape(s[:i], func(r rune) bool { return r != '"' && r != '\\' && unicode.IsPrint(r) }) + `"`
 	if i < len(s) {
 		return text + "... (" + strconv.Itoa(len(s)) + " B)"
 	}
@@ -40,34 +41,6 @@ func quote(s string, most int) string {
 
 // Quote is s as a Lua string of one line.
 func Quote(s string) string { return quote(s, len(s)) }
-
-// Printable is text of which a terminal obeys nothing but line ends and tabs: other control characters, and what is
-// no UTF-8, are written as Lua escapes.
-func Printable(text string) string {
-	return escape(text, func(r rune) bool { return r == '\n' || r == '\t' || unicode.IsGraphic(r) })
-}
-
-var escapes = map[rune]string{'"': `\"`, '\\': `\\`, '\n': `\n`, '\r': `\r`, '\t': `\t`}
-
-// escape writes the characters of s that are not plain as a Lua string has them.
-func escape(s string, plain func(rune) bool) string {
-	var b strings.Builder
-	for i := 0; i < len(s); {
-		r, size := utf8.DecodeRuneInString(s[i:])
-		switch broken := r == utf8.RuneError && size == 1; {
-		case !broken && plain(r):
-			b.WriteRune(r)
-		case escapes[r] != "":
-			b.WriteString(escapes[r])
-		default:
-			for _, c := range []byte(s[i : i+size]) {
-				fmt.Fprintf(&b, `\%03d`, c)
-			}
-		}
-		i += size
-	}
-	return b.String()
-}
 
 // clip cuts text after most bytes, and drops what a terminal would obey.
 func clip(s string, most int) string {

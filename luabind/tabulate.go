@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"unicode"
 
 	lua "github.com/yuin/gopher-lua"
 
+	"npulua/internal/printable"
 	"npulua/luabind/lua51"
 	"npulua/luabind/tabulate"
 	"npulua/npu"
@@ -314,7 +314,7 @@ func (r *tableReader) safe(text string) string {
 	if r.raw {
 		return text
 	}
-	return escape(text, unicode.IsGraphic)
+	return printable.Line(text)
 }
 
 // strings reads a list of strings.

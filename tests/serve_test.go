@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -46,6 +47,14 @@ func serveScript(t *testing.T, before, after []string) *served {
 	args := append(append(append([]string{}, before...), "serve", "--listen", "127.0.0.1:0"), after...)
 	s.cmd = exec.Command(binary, args...)
 	s.cmd.Env, s.cmd.Dir = append(serveEnv[:len(serveEnv):len(serveEnv)], "TMPDIR="+t.TempDir()), t.TempDir()
+	s.start()
+	return s
+}
+
+// start starts the server and waits until it answers.
+func (s *served) start() {
+	t := s.t
+	t.Helper()
 	pipe, err := s.cmd.StderrPipe()
 	if err == nil {
 		err = s.cmd.Start()
@@ -73,7 +82,7 @@ func serveScript(t *testing.T, before, after []string) *served {
 		_ = s.cmd.Process.Kill() // it is over, usually
 		<-s.ended
 		if t.Failed() {
-			t.Logf("npulua %s wrote:\n%s", strings.Join(args, " "), s.said())
+			t.Logf("%s wrote:\n%s", strings.Join(s.cmd.Args, " "), s.said())
 		}
 	})
 	select {
@@ -82,7 +91,6 @@ func serveScript(t *testing.T, before, after []string) *served {
 		t.Fatalf("the server ended: %v\n%s", s.cmd.ProcessState, s.said())
 	case <-t.Context().Done():
 	}
-	return s
 }
 
 func (s *served) said() string {
@@ -504,13 +512,7 @@ func TestServeKilled(t *testing.T) {
 	s.until("running", func(st serveStatus) bool { return st.Running == 1 })
 	s.signal(syscall.SIGKILL)
 	s.end()
-	var dir string
-	for _, v := range s.cmd.Env {
-		if d, ok := strings.CutPrefix(v, "TMPDIR="); ok {
-			dir = d
-		}
-	}
-	left, _ := filepath.Glob(filepath.Join(dir, "npulua-serve-*"))
+	left, _ := filepath.Glob(filepath.Join(s.temp(), "npulua-serve-*"))
 	if len(left) != 1 {
 		t.Fatalf("left behind: %v", left)
 	}
@@ -535,6 +537,112 @@ func TestServeKilled(t *testing.T) {
 	}
 }
 
+// TestServeHangup ends the server as a terminal does that is closed: nothing of it is left.
+func TestServeHangup(t *testing.T) {
+	t.Parallel()
+	s := serveScript(t, []string{"--sim", "910b"}, []string{"--every", "1h", "--drain", "50ms", script(t, "hang.lua", "while true do end")})
+	s.until("running", func(st serveStatus) bool { return st.Running == 1 })
+	s.signal(syscall.SIGHUP)
+	if status := s.end(); status != 0 || !strings.Contains(s.said(), "run 1: stopped") {
+		t.Errorf("exit status %d", status)
+	}
+	if left, _ := filepath.Glob(filepath.Join(s.temp(), "npulua-serve-*")); len(left) != 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// TestServeNohup has a server started by nohup, which no hangup ends.
+func TestServeNohup(t *testing.T) {
+	t.Parallel()
+	s := &served{t: t, ended: make(chan struct{})}
+	s.cmd = exec.Command("sh", "-c", `trap '' HUP; exec "$0" "$@"`, binary, "--sim", "910b", "serve", "--listen", "127.0.0.1:0", "--every", "1h", script(t, "empty.lua", ""))
+	s.cmd.Env, s.cmd.Dir = append(serveEnv[:len(serveEnv):len(serveEnv)], "TMPDIR="+t.TempDir()), t.TempDir()
+	s.start()
+	s.signal(syscall.SIGHUP)
+	s.until("a result", func(st serveStatus) bool { return st.Last != nil })
+	s.signal(syscall.SIGTERM)
+	if status := s.end(); status != 0 {
+		t.Errorf("exit status %d", status)
+	}
+}
+
+// TestServeLeavesNothing serves scripts that leave processes behind.
+func TestServeLeavesNothing(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("what has lost its parent is found on Linux only")
+	}
+	for _, code := range []string{`os.execute("sleep 741 &")`, `os.execute("setsid sleep 741 &")`, `io.popen("(setsid sleep 741 &) ; exit"):close()`, `require("exec").run{"sh", "-c", "setsid sleep 741 < /dev/null > /dev/null 2>&1 &"}`} {
+		s := serveScript(t, []string{"--sim", "910b"}, []string{"--every", "1h", "--timeout", "1h", script(t, "leave.lua", code)})
+		if st := s.until("a result", func(st serveStatus) bool { return st.Last != nil }); st.Last.Outcome != "passed" || st.Last.Problem != "" {
+			t.Errorf("%s: %+v", code, st.Last)
+		}
+		s.untilSaid("of its processes behind, which were ended")
+		list, _ := filepath.Glob("/proc/[0-9]*/environ")
+		for _, path := range list {
+			if env, err := os.ReadFile(path); err == nil && strings.Contains(string(env), "TMPDIR="+s.temp()+"\x00") && filepath.Dir(path) != fmt.Sprintf("/proc/%d", s.cmd.Process.Pid) {
+				t.Errorf("%s: %s is left", code, filepath.Dir(path))
+			}
+		}
+	}
+}
+
+// TestServeEscapes serves a script that fails with what a terminal would obey.
+func TestServeEscapes(t *testing.T) {
+	t.Parallel()
+	for _, before := range [][]string{{"--sim", "910b", "--sandbox"}, {"--sim", "910b"}} {
+		s := serveScript(t, before, []string{"--every", "1h", script(t, "evil.lua", `error("\27]0;title\7\194\155red\n\27[31mnpulua: serve: all is well\r")`)})
+		s.until("a result", func(st serveStatus) bool { return st.Last != nil })
+		s.untilSaid("run 1: error")
+		for what, text := range map[string]string{"the log": s.said(), "/": s.body("/"), "/metrics": s.body("/metrics"), "/status.json": s.body("/status.json")} {
+			if strings.ContainsAny(text, "\x1b\a\r\u009b") {
+				t.Errorf("%s of %v has %q", what, before, text)
+			}
+		}
+		if strings.Contains(s.said(), "\nnpulua: serve: all is well") {
+			t.Errorf("a script wrote a line of the log: %q", s.said())
+		}
+	}
+}
+
+func (s *served) body(path string) string {
+	_, body := s.get(path)
+	return body
+}
+
+// temp is the folder for temporary files of the server.
+func (s *served) temp() (dir string) {
+	for _, v := range s.cmd.Env {
+		if d, ok := strings.CutPrefix(v, "TMPDIR="); ok {
+			dir = d
+		}
+	}
+	return dir
+}
+
+// TestServeHosts asks in names that are not the server's.
+func TestServeHosts(t *testing.T) {
+	t.Parallel()
+	s := serveScript(t, []string{"--sim", "910b"}, []string{"--every", "1h", "--host", "npu7.example", "--host", "rack", script(t, "empty.lua", "")})
+	for host, want := range map[string]int{"attacker.example": 421, "npu7.example": 200, "rack:80": 200, "localhost": 200, "127.0.0.1:1": 200} {
+		for _, path := range []string{"/", "/metrics", "/healthz"} {
+			req, err := http.NewRequestWithContext(t.Context(), "GET", s.base+path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Host = host
+			resp, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			if resp.StatusCode != want {
+				t.Errorf("Host: %s, %s: %d, want %d", host, path, resp.StatusCode, want)
+			}
+		}
+	}
+}
+
 func TestServeRefused(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -555,6 +663,10 @@ func TestServeRefused(t *testing.T) {
 		{"--sim 910z serve " + good, 2, `unknown profile "910z"`},
 		{"--sim 910b:2 --fault op=copy,device=7,code=507054 serve " + good, 2, "a fault of device 7: 2 visible"},
 		{"--sandbox=/no/such/folder serve " + good, 2, `"/no/such/folder" is no folder`},
+		{"--sandbox=/ serve " + good, 2, "where the server keeps what runs report"},
+		{"--sandbox=" + os.TempDir() + " serve " + good, 2, "where the server keeps what runs report"},
+		{"--sandbox=" + filepath.Dir(binary) + " serve " + good, 2, "which the server starts"},
+		{"serve --host a:9400 " + good, 2, `--host: want the name of a host, without a port, got "a:9400"`},
 		{"serve", 2, "want one script, got 0"},
 		{"serve " + good + " 10", 2, "arguments of the script come after --"},
 		{"serve /no/such.lua", 2, `"/no/such.lua" is no file, and no script that comes with npulua`},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"npulua/internal/printable"
 	"npulua/npu"
 	"npulua/npu/doctor"
 )
@@ -48,10 +50,13 @@ func doctorCommand(p *program, o *options, args []string) int {
 	report := doctor.Run(ctx, doctor.Options{Session: o.session})
 	var err error
 	if asJSON {
-		out := json.NewEncoder(p.stdout)
+		var b bytes.Buffer
+		out := json.NewEncoder(&b)
 		out.SetIndent("", "  ")
 		out.SetEscapeHTML(false)
-		err = out.Encode(report)
+		if err = out.Encode(report); err == nil {
+			_, err = p.stdout.Write(printable.JSON(b.Bytes()))
+		}
 	} else {
 		err = report.WriteText(p.stdout)
 	}

@@ -93,7 +93,7 @@ func dotEdit(s *interactive, ctx context.Context, _ string) error {
 	}
 	// As others run it: $EDITOR may have options and quotes.
 	cmd := exec.CommandContext(ctx, "sh", "-c", editor+` "$@"`, editor, f.Name())
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.p.stdin, s.p.stdout, s.p.stderr
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.p.stdin, s.p.stdout, s.p.errors
 	s.p.inherited.Withhold()
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("%s: %w", editor, err)

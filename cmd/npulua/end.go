@@ -94,7 +94,7 @@ func (p *program) finish(ctx context.Context, in *luabind.Interp, o *options, er
 			fmt.Fprintln(p.stderr, trace)
 		}
 	case err != nil:
-		fmt.Fprintf(p.stderr, "npulua: %s\n", p.printable(in.FormatError(err)))
+		fmt.Fprintf(p.stderr, "npulua: %s\n", in.FormatError(err))
 	}
 	if o.leaks {
 		p.reportLeaks(in)
@@ -107,7 +107,7 @@ func (p *program) finish(ctx context.Context, in *luabind.Interp, o *options, er
 		p.reportInterrupt(ctx, o)
 		status = exitStatus(ctx, nil)
 	case closeErr != nil:
-		fmt.Fprintf(p.stderr, "npulua: at exit: %s\n", p.printable(in.FormatError(closeErr)))
+		fmt.Fprintf(p.stderr, "npulua: at exit: %s\n", in.FormatError(closeErr))
 		if status == exitOK {
 			status = exitStatus(ctx, closeErr)
 		}
@@ -123,7 +123,7 @@ func (p *program) endChecks(ctx context.Context, in *luabind.Interp, err error, 
 	code, exits := in.ExitStatus()
 	if err == nil && !exits && ctx.Err() == nil {
 		if err = in.SettleChecks(); err != nil {
-			fmt.Fprintf(p.stderr, "npulua: at exit: %s\n", p.printable(in.FormatError(err)))
+			fmt.Fprintf(p.stderr, "npulua: at exit: %s\n", in.FormatError(err))
 			status = cmp.Or(status, exitError)
 		}
 	}
@@ -163,14 +163,6 @@ func (p *program) cannotWrite(in *luabind.Interp, err error) int {
 	}
 	fmt.Fprintf(p.stderr, "npulua: standard output: %v\n", err)
 	return exitError
-}
-
-// printable is text of a script that may go to a terminal.
-func (p *program) printable(text string) string {
-	if isTerminal(p.stderr) {
-		return luabind.Printable(text)
-	}
-	return text
 }
 
 // reportInterrupt says what ended the script from outside.

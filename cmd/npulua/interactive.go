@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/term"
 
+	"npulua/internal/printable"
 	"npulua/luabind"
 	"npulua/npu"
 	"npulua/repl"
@@ -45,7 +46,7 @@ func (e exit) ExitStatus() int { return e.status }
 func (p *program) interact(ctx context.Context, in *luabind.Interp, open func() (*luabind.Interp, error), first func(luabind.Runner) error) int {
 	s := &interactive{p: p, open: open, out: p.stdout}
 	s.use(in)
-	opts := repl.Options{Name: "npulua", Banner: luabind.Wrap(banner(in.Session().Info()), s.width()), Err: p.stderr}
+	opts := repl.Options{Name: "npulua", Banner: luabind.Wrap(banner(in.Session().Info()), s.width()), Err: p.errors}
 	opts.In, _ = p.stdin.(*os.File)
 	opts.Out, _ = p.stdout.(*os.File)
 	opts.First = func(ctx context.Context) error {
@@ -128,8 +129,8 @@ func (s *interactive) FormatError(err error) string { return s.wrap(s.Evaluator.
 
 // wrap is a message that a terminal obeys in nothing, broken where it would break it inside a word.
 func (s *interactive) wrap(text string) string {
-	text = luabind.Printable(text)
-	if !isTerminal(s.p.stderr) {
+	text = printable.Text(text)
+	if !isTerminal(s.p.errors) {
 		return text
 	}
 	return luabind.Wrap(text, s.width())
@@ -137,7 +138,7 @@ func (s *interactive) wrap(text string) string {
 
 // Waiting implements repl.Waiter.
 func (s *interactive) Waiting() string {
-	return luabind.Printable(strings.Join(s.current.Load().Waiting(), "; "))
+	return printable.Text(strings.Join(s.current.Load().Waiting(), "; "))
 }
 
 // Highlight implements repl.Evaluator.

@@ -68,17 +68,19 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 
 // program is the world that the command works in.
 type program struct {
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	inherited      luabind.Descriptors
-	display        *display.Display // the terminal; whoever ends the process calls its End before
+	stdin     io.Reader
+	stdout    io.Writer
+	stderr    io.Writer // for what npulua itself says: a terminal obeys nothing of it
+	errors    io.Writer // standard error as it is, for scripts and the programs that they start
+	inherited luabind.Descriptors
+	display   *display.Display // the terminal; whoever ends the process calls its End before
 	// salvage gives the results that there are, where the process ends without the script; nil: none yet.
 	salvage atomic.Pointer[func(cause error, status int)]
 	session atomic.Pointer[npu.Session] // nil: none yet
 }
 
 func newProgram(stdin io.Reader, stdout, stderr io.Writer) *program {
-	return &program{stdin: stdin, stdout: stdout, stderr: stderr, inherited: luabind.InheritedDescriptors(), display: display.New(stdin, stdout, stderr)}
+	return &program{stdin: stdin, stdout: stdout, stderr: messages{stderr}, errors: stderr, inherited: luabind.InheritedDescriptors(), display: display.New(stdin, stdout, stderr)}
 }
 
 func (p *program) usage(err error) int {
@@ -115,10 +117,10 @@ func (p *program) execute(o *options, embedded *source) int {
 		return p.usage(errors.New("--timeout is for a script, and there is none"))
 	}
 
-	stdout, stderr := p.stdout, p.stderr // of scripts
+	stdout, stderr := p.stdout, p.errors // of scripts
 	if o.sandbox.on {
 		stdout, stderr = plainTerminal(stdout), plainTerminal(stderr)
-		p.stderr = &cut{stderr, mostMessages}
+		p.stderr = messages{&cut{stderr, mostMessages}}
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"syscall"
@@ -25,6 +26,7 @@ import (
 type serveOptions struct {
 	listen                string
 	every, timeout, drain time.Duration
+	hosts                 []string
 	help                  bool
 }
 
@@ -38,9 +40,23 @@ func newServeFlags(o *serveOptions) *pflag.FlagSet {
 	fs.Var(intervalFlag{&o.every}, "every", "time from the beginning of a run to that of the next, as in 30s, 5m")
 	fs.Var(intervalFlag{&o.timeout}, "timeout", "end a run that takes longer (default: the time of --every)")
 	fs.Var(intervalFlag{&o.drain}, "drain", "how long a run may go on after SIGTERM or Ctrl-C")
+	fs.Var(hostFlag{&o.hosts}, "host", "a name by which clients may ask, besides addresses, localhost, the name in --listen and, where other machines can reach it, that of this machine; * is any; may be repeated")
 	fs.BoolVarP(&o.help, "help", "h", false, "show this text")
 	return fs
 }
+
+// hostFlag adds a name of a host.
+type hostFlag struct{ list *[]string }
+
+func (f hostFlag) Set(s string) error {
+	if s != serve.AnyHost && (s == "" || strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz0123456789-._") != "") {
+		return fmt.Errorf("want the name of a host, without a port, got %q", s)
+	}
+	*f.list = append(*f.list, s)
+	return nil
+}
+func (f hostFlag) String() string { return strings.Join(*f.list, " ") }
+func (f hostFlag) Type() string   { return "NAME" }
 
 // longestInterval is the longest time that options take, in seconds: about 31 years.
 const longestInterval = 1e9
@@ -93,8 +109,8 @@ func serveHelp() string {
 		"\n/             a page for people: last result, checks, live values, timeline, history" +
 		"\n/status.json  the same for programs" +
 		"\n/healthz      200 while the schedule is kept, 503 when results are too old\n" +
-		"\nA run that is due while one is under way is skipped and counted. Ctrl-C or SIGTERM lets the run under way end; a\n" +
-		"second one ends it at once. Exit status: 0 after Ctrl-C or SIGTERM, 1 where the address cannot be used, 2 usage.\n"
+		"\nA run that is due while one is under way is skipped and counted. Ctrl-C, SIGTERM or SIGHUP lets the run under way\n" +
+		"end; a second one ends it at once. Exit status: 0 after these, 1 where the address cannot be used, 2 usage.\n"
 }
 
 // serveCommand runs a script on a schedule.
@@ -123,13 +139,13 @@ func serveCommand(p *program, o *options, args []string) int {
 	if err != nil {
 		return p.serveUsage(err)
 	}
-	if err := o.checkSession(); err != nil {
-		return p.usage(err)
-	}
 	exe, err := os.Executable()
 	if err != nil {
 		fmt.Fprintf(p.stderr, "npulua: serve: %v\n", err)
 		return exitError
+	}
+	if err := o.checkSession(exe); err != nil {
+		return p.usage(err)
 	}
 	if so.timeout == 0 {
 		so.timeout = so.every
@@ -142,20 +158,28 @@ func serveCommand(p *program, o *options, args []string) int {
 		}
 		return exitError
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(100) // it runs for months, beside what it watches
+	}
+	ctx, stop := serveSignals()
 	defer stop()
-	context.AfterFunc(ctx, stop)                            // the second signal ends the process
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // the log may lose its reader; runs get the signal as usual
-	messages := newServeLog(p.stderr)
+	messages := newServeLog(p.errors)
 	log := messages.printf
 	serve.RemoveLeft(os.TempDir())
 	log("%s every %v on http://%s/", given[0], so.every, l.Addr())
+	if host, _, err := net.SplitHostPort(so.listen); err == nil {
+		so.hosts = append(so.hosts, host)
+	}
 	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
 		log("other machines can reach this address, and there is no authentication")
+		if name, err := os.Hostname(); err == nil {
+			so.hosts = append(so.hosts, name)
+		}
 	}
 	global, rest := o.given, given[1:]
 	s := serve.New(serve.Config{
-		Script: given[0], Version: npu.Version, Every: so.every, Timeout: so.timeout, Log: log,
+		Script: given[0], Version: npu.Version, Every: so.every, Timeout: so.timeout, Hosts: so.hosts, Log: log,
 		Run: func(ctx context.Context, dir string) serve.Output {
 			var list []string
 			list = append(list, global...)
@@ -179,10 +203,13 @@ func serveCommand(p *program, o *options, args []string) int {
 }
 
 // checkSession refuses options that no run could begin with. Hardware is not touched: what is wrong there may be mended later.
-func (o *options) checkSession() error {
+func (o *options) checkSession(program string) error {
 	if dir := o.sandbox.limits.Dir; o.sandbox.on && dir != "" {
 		if st, err := os.Stat(dir); err != nil || !st.IsDir() {
 			return fmt.Errorf("--sandbox: %q is no folder", dir)
+		}
+		if err := serve.Apart(dir, os.TempDir(), program); err != nil {
+			return fmt.Errorf("--sandbox: %w", err)
 		}
 	}
 	if o.session.Backend != "sim" {
@@ -197,6 +224,26 @@ func (o *options) checkSession() error {
 		_ = s.Close(true) // nothing was done with it
 	}
 	return nil // a fault that was asked for, perhaps: that is for the runs
+}
+
+// serveSignals ends the context at the first signal that asks for it. A second one ends the process, and what its runs
+// have started.
+func serveSignals() (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ch := make(chan os.Signal, 2)
+	signal.Notify(ch, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // nohup
+		signal.Notify(ch, syscall.SIGHUP)
+	}
+	go func() {
+		<-ch
+		cancel()
+		sig := <-ch
+		serve.EndRuns()
+		signal.Reset(sig)
+		_ = syscall.Kill(os.Getpid(), sig.(syscall.Signal)) // all that are notified of are such
+	}()
+	return ctx, cancel
 }
 
 // sandboxEnd is how much later than serve a script in a sandbox ends its own run.

@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"npulua/internal/printable"
 )
 
 // serveLogKept is how many lines wait for whoever reads the log.
@@ -34,7 +36,7 @@ func newServeLog(w io.Writer) serveLog {
 }
 
 func (l serveLog) printf(format string, args ...any) {
-	line := "npulua: serve: " + strings.TrimSpace(fmt.Sprintf(format, args...)) + "\n"
+	line := "npulua: serve: " + printable.Line(strings.TrimSpace(fmt.Sprintf(format, args...))) + "\n"
 	select {
 	case l <- logLine{line, nil}:
 	default:

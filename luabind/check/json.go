@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"time"
+
+	"npulua/internal/printable"
 )
 
 // SchemaVersion is that of the JSON document, which docs/check.schema.json describes. It changes where a program
@@ -127,7 +129,7 @@ func (r *Report) JSON() []byte {
 	if err := e.Encode(out); err != nil {
 		panic(err) // only numbers that are no numbers cannot be written, and Judge lets none pass
 	}
-	return b.Bytes()
+	return printable.JSON(b.Bytes())
 }
 
 func (t *Test) json() jsonTest {

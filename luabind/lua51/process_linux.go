@@ -1,13 +1,13 @@
 package lua51
 
 import (
-	"bytes"
 	"os"
 	"os/exec"
-	"strconv"
 	"syscall"
 	"time"
 	"unsafe"
+
+	"npulua/internal/proc"
 )
 
 func setAttributes(cmd *exec.Cmd, ownGroup bool) {
@@ -56,11 +56,11 @@ func settle(tree map[int]bool) bool {
 	settled := true
 	for grown := true; grown; {
 		grown = false
-		for pid, p := range processes() {
+		for pid, p := range proc.List() {
 			switch {
 			case tree[pid]:
-				settled = settled && p.stopped
-			case tree[p.parent]:
+				settled = settled && p.Stopped
+			case tree[p.Parent]:
 				syscall.Kill(pid, syscall.SIGSTOP)
 				tree[pid] = true
 				grown, settled = true, false
@@ -68,35 +68,4 @@ func settle(tree map[int]bool) bool {
 		}
 	}
 	return settled
-}
-
-type processInfo struct {
-	parent  int
-	stopped bool // or ended
-}
-
-// processes lists the processes of the system.
-func processes() map[int]processInfo {
-	list := make(map[int]processInfo)
-	dir, err := os.Open("/proc")
-	if err != nil {
-		return list
-	}
-	defer dir.Close()
-	names, _ := dir.Readdirnames(-1)
-	for _, name := range names {
-		pid, err := strconv.Atoi(name)
-		if err != nil {
-			continue
-		}
-		stat, _ := os.ReadFile("/proc/" + name + "/stat")
-		// The name of the program is in parentheses and may hold any byte.
-		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-		if len(fields) < 2 {
-			continue
-		}
-		parent, _ := strconv.Atoi(string(fields[1]))
-		list[pid] = processInfo{parent, bytes.ContainsAny(fields[0], "TtZX")}
-	}
-	return list
 }

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"npulua/internal/proc"
 )
 
 // limit is how long after the end of its context a blocked call may go on; half of it is what the
@@ -19,9 +21,9 @@ const limit = 100 * time.Millisecond
 
 // children are the processes below this one, dead ones too.
 func children() (pids []int) {
-	all := processes()
+	all := proc.List()
 	for pid := range all {
-		for up := all[pid].parent; up > 1; up = all[up].parent {
+		for up := all[pid].Parent; up > 1; up = all[up].Parent {
 			if up == os.Getpid() {
 				pids = append(pids, pid)
 				break
@@ -144,7 +146,7 @@ func expectNoOrphan(t *testing.T) {
 	deadline := time.Now().Add(time.Second)
 	for {
 		var left []int
-		for pid := range processes() {
+		for pid := range proc.List() {
 			if dir, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/cwd"); err == nil && dir == here && pid != os.Getpid() {
 				left = append(left, pid)
 			}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"npulua/internal/printable"
 )
 
 // columns is what a line of the text has at most, as long as no word is longer.
@@ -23,7 +25,7 @@ func (r *Report) WriteText(w io.Writer) error {
 		fmt.Fprintf(&b, "%s\n%s\n", s.title, text)
 	}
 	wrap(&b, "", "", r.summary())
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, printable.Text(b.String()))
 	return err
 }
 

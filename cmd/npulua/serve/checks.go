@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"npulua/internal/printable"
 )
 
 // checked is the report of module check, as far as it is shown here.
@@ -33,6 +35,28 @@ type checkedMetric struct {
 
 // resultOrder is that of tests on the page; those that were not run are not among them.
 var resultOrder = []string{"fail", "error", "warn", "skip", "pass"}
+
+// makePrintable lets nothing of c mean anything to a terminal.
+func (c *checked) makePrintable() {
+	if c == nil {
+		return
+	}
+	line := func(list ...*string) {
+		for _, s := range list {
+			if s != nil {
+				*s = printable.Line(*s)
+			}
+		}
+	}
+	line(&c.Verdict)
+	for i := range c.Tests {
+		t := &c.Tests[i]
+		line(&t.Name, t.Group, &t.Result, &t.Reason)
+		for j := range t.Metrics {
+			line(&t.Metrics[j].Name, &t.Metrics[j].Unit)
+		}
+	}
+}
 
 // worstFirst are the tests that were run, in the order of their results.
 func (c *checked) worstFirst() (out []checkedTest) {

@@ -7,33 +7,33 @@ import (
 	"net/http"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+
+	"npulua/internal/printable"
 )
 
 // policy lets the page use what it carries itself, and nothing from anywhere else.
 const policy = "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
-// routes are all addresses that are answered.
-var routes = []struct {
-	path string
-	fn   func(*Server, http.ResponseWriter, *http.Request)
-}{
-	{"GET /{$}", (*Server).servePage},
-	{"GET /healthz", (*Server).serveHealth},
-	{"GET /status.json", (*Server).serveStatus},
-	{"GET /timeline.svg", (*Server).serveTimeline},
-	{"GET /icon.svg", (*Server).serveIcon},
+// documents are the answers that can be large, by their addresses.
+func documents() map[string]*document {
+	return map[string]*document{
+		"GET /{$}":          {kind: "text/html; charset=utf-8", timed: true, render: (*Server).renderPage},
+		"GET /metrics":      {kind: string(expfmt.NewFormat(expfmt.TypeTextPlain)), render: (*Server).renderMetrics},
+		"GET /status.json":  {kind: "application/json", timed: true, render: (*Server).renderStatus},
+		"GET /timeline.svg": {kind: "image/svg+xml", render: (*Server).renderTimeline},
+	}
 }
 
 // Handler answers requests.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
-	for _, r := range routes {
-		mux.HandleFunc(r.path, func(w http.ResponseWriter, req *http.Request) { r.fn(s, w, req) })
+	for path, d := range documents() {
+		mux.HandleFunc(path, func(w http.ResponseWriter, req *http.Request) { d.serve(s, w, req) })
 	}
-	all := prometheus.Gatherers{s.registry, prometheus.GathererFunc(s.scriptMetrics)}
-	mux.Handle("GET /metrics", promhttp.HandlerFor(all, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}))
+	mux.HandleFunc("GET /healthz", s.serveHealth)
+	mux.HandleFunc("GET /icon.svg", s.serveIcon)
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)
@@ -42,6 +42,22 @@ func (s *Server) Handler() http.Handler {
 		h.Set("Cache-Control", "no-store")
 		mux.ServeHTTP(w, req)
 	})
+}
+
+// renderMetrics is /metrics. A metric of the script that does not go with the others is left out.
+func (s *Server) renderMetrics() ([]byte, error) {
+	families, err := prometheus.Gatherers{s.registry, prometheus.GathererFunc(s.scriptMetrics)}.Gather()
+	if len(families) == 0 {
+		return nil, err
+	}
+	var b bytes.Buffer
+	e := expfmt.NewEncoder(&b, expfmt.NewFormat(expfmt.TypeTextPlain))
+	for _, f := range families {
+		if err := e.Encode(f); err != nil {
+			return nil, err
+		}
+	}
+	return b.Bytes(), nil
 }
 
 // scriptMetrics are those of the last run; none where it has failed to report any, or is too old.
@@ -68,31 +84,24 @@ func (s *Server) serveHealth(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write([]byte("ok\n"))
 }
 
-func (s *Server) serveStatus(w http.ResponseWriter, _ *http.Request) {
+func (s *Server) renderStatus() ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetIndent("", "  ")
 	if err := e.Encode(s.status()); err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
+		return nil, err
 	}
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(b.Bytes())
+	return printable.JSON(b.Bytes()), nil
 }
 
-func (s *Server) serveTimeline(w http.ResponseWriter, req *http.Request) {
+// renderTimeline is the picture of the last run; nil where there is none.
+func (s *Server) renderTimeline() ([]byte, error) {
 	s.mu.Lock()
-	var picture []byte
+	defer s.mu.Unlock()
 	if last := s.last(); last != nil {
-		picture = last.timeline
+		return last.timeline, nil
 	}
-	s.mu.Unlock()
-	if picture == nil {
-		http.NotFound(w, req)
-		return
-	}
-	w.Header().Set("Content-Type", "image/svg+xml")
-	_, _ = w.Write(picture)
+	return nil, nil
 }
 
 // iconStyles are those of the icon in the browser's tab. It is hollow where nothing is known now.

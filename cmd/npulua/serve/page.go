@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"html/template"
 	"math"
-	"net/http"
 	"strconv"
 	"strings"
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
+
+	"npulua/internal/printable"
 )
 
 //go:embed page.html
@@ -46,7 +47,8 @@ type view struct {
 // value is one metric of the script or of its checks.
 type value struct{ Name, Labels, Value, Help string }
 
-func (s *Server) servePage(w http.ResponseWriter, _ *http.Request) {
+// renderPage is the page, of which a terminal that shows it obeys nothing.
+func (s *Server) renderPage() ([]byte, error) {
 	v := view{Status: s.status(), Refresh: refresh}
 	families, _ := s.scriptMetrics()
 	v.Values = values(families)
@@ -69,11 +71,9 @@ func (s *Server) servePage(w http.ResponseWriter, _ *http.Request) {
 	}
 	var b bytes.Buffer
 	if err := page.Execute(&b, v); err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
+		return nil, err
 	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write(b.Bytes())
+	return []byte(printable.Text(b.String())), nil
 }
 
 // values are metrics as rows; of a histogram or summary, count and mean.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 	"os"
+	"os/exec"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -57,6 +59,53 @@ func TestProcessEnds(t *testing.T) {
 	}
 	if _, err := io.Copy(io.Discard, f); err != nil { // to the end of the last one
 		t.Fatal(err)
+	}
+}
+
+// TestProcessLeavesNothing has programs that leave others behind, which hold their output: it is told how the program
+// itself ended, and the others end with it.
+func TestProcessLeavesNothing(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("what has lost its parent is found on Linux only")
+	}
+	pipe := t.TempDir() + "/pipe"
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stranger := exec.Command("sleep", "1000") // is not of the run
+	if err := stranger.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer stranger.Wait()
+	defer stranger.Process.Kill()
+	for _, c := range []struct {
+		name, script string
+		left         int // at least
+	}{
+		{"none", "echo out; exit 3", 0},
+		{"a child", "sleep 1000 & echo out; exit 3", 1},
+		{"a child of a child", "(sleep 1000 & sleep 1000 & wait) & echo out; exit 3", 1},
+		{"a session of its own", "setsid sleep 1000 & echo out; exit 3", 1},
+		{"a daemon", "(setsid sh -c 'sleep 1000 & exit' &); echo out; exit 3", 1},
+		{"children that take no signals", "(trap '' TERM INT HUP; setsid sh -c 'sleep 1000; sleep 1000; sleep 1000') & echo out; exit 3", 1},
+		{"closed output", "setsid sleep 1000 < /dev/null > /dev/null 2>&1 & echo out; exit 3", 1},
+		{"a child that makes more", "(while :; do sleep 1000 & sleep 0.01; done) & echo out; exit 3", 1},
+	} {
+		f, err := os.OpenFile(pipe, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := Process(t.Context(), "/bin/sh", []string{"-c", `exec 3> "$0"; ` + c.script, pipe})
+		if out.Status != 3 || out.Problem != "" || out.Stdout != "out\n" || out.Left < c.left || c.left == 0 && out.Left != 0 {
+			t.Errorf("%s: %+v", c.name, out)
+		}
+		if n, err := f.Read(make([]byte, 1)); n != 0 || err != io.EOF { // EAGAIN where somebody still has it
+			t.Errorf("%s: a process is left: %v", c.name, err)
+		}
+		f.Close()
+	}
+	if err := stranger.Process.Signal(syscall.Signal(0)); err != nil {
+		t.Errorf("a process that is not of the run: %v", err)
 	}
 }
 

@@ -5,15 +5,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+	"golang.org/x/sys/unix"
+
+	"npulua/internal/printable"
 )
 
 // Names of the files that a run writes into its folder. Each may be missing.
@@ -40,12 +43,12 @@ type Report struct {
 	checks   *checked // what Check says; nil: nothing
 }
 
-// readReport reads the files of dir. What cannot be read is an error; the rest is there all the same.
-func readReport(dir string) (Report, error) {
+// readReport reads the files of a folder. What cannot be read is an error; the rest is there all the same.
+func readReport(dir *os.File) (Report, error) {
 	var r Report
 	var errs []error
 	read := func(name string, use func(data []byte) error) {
-		data, err := os.ReadFile(filepath.Join(dir, name))
+		data, err := readFile(dir, name)
 		if errors.Is(err, fs.ErrNotExist) {
 			return
 		}
@@ -67,6 +70,9 @@ func readReport(dir string) (Report, error) {
 		return err
 	})
 	read(MetricsFile, func(data []byte) error {
+		if err := few(data, "\n=", mostLines, "lines and labels"); err != nil {
+			return err
+		}
 		p := expfmt.NewTextParser(model.UTF8Validation)
 		families, err := p.TextToMetricFamilies(bytes.NewReader(data))
 		for _, f := range families {
@@ -75,10 +81,14 @@ func readReport(dir string) (Report, error) {
 		return err
 	})
 	read(CheckFile, func(data []byte) error {
+		if err := few(data, "{[", mostObjects, "objects and lists"); err != nil {
+			return err
+		}
 		if err := json.Unmarshal(data, &r.checks); err != nil {
 			r.checks = nil
 			return err
 		}
+		r.checks.makePrintable()
 		r.Check = data
 		return nil
 	})
@@ -88,6 +98,67 @@ func readReport(dir string) (Report, error) {
 	})
 	r.Metrics, errs = r.ownMetrics(errs)
 	return r, errors.Join(errs...)
+}
+
+// What is read of a run, whose script may have written anything there: a file has mostFile bytes at most, and not so
+// many parts that they would take far more memory than the file.
+const (
+	mostFile    = 16 << 20
+	mostLines   = 1_000_000
+	mostObjects = 500_000
+)
+
+// readFile reads a regular file of a folder. Links are not followed, and nothing is waited for.
+func readFile(dir *os.File, name string) ([]byte, error) {
+	fd, err := unix.Openat(int(dir.Fd()), name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if errors.Is(err, unix.ELOOP) {
+		return nil, errors.New("it is a link, not a file")
+	}
+	if err != nil {
+		return nil, err
+	}
+	f := os.NewFile(uintptr(fd), name)
+	defer f.Close()
+	st, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !st.Mode().IsRegular():
+		return nil, errors.New("it is no regular file")
+	case st.Size() > mostFile:
+		return nil, fmt.Errorf("it has more than %d MiB", mostFile>>20)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, mostFile+1)) // it may grow
+	if err == nil && len(data) > mostFile {
+		err = fmt.Errorf("it has more than %d MiB", mostFile>>20)
+	}
+	return data, err
+}
+
+// few fails where data has more than most of the bytes in signs.
+func few(data []byte, signs string, most int, what string) error {
+	n := 0
+	for _, c := range []byte(signs) {
+		n += bytes.Count(data, []byte{c})
+	}
+	if n > most {
+		return fmt.Errorf("it has more than %d %s", most, what)
+	}
+	return nil
+}
+
+// makePrintable lets nothing of a family mean anything to a terminal.
+func makePrintable(f *dto.MetricFamily) {
+	if f.Help != nil {
+		f.Help = new(printable.Text(f.GetHelp()))
+	}
+	for _, m := range f.Metric {
+		for _, l := range m.Label {
+			if text := printable.Text(l.GetValue()); text != l.GetValue() {
+				l.Value = &text
+			}
+		}
+	}
 }
 
 // reserved is how names of metrics begin that are not the script's; module metrics refuses such.
@@ -105,6 +176,7 @@ func (r *Report) ownMetrics(errs []error) ([]*dto.MetricFamily, []error) {
 			errs = append(errs, fmt.Errorf("%s: names that begin with %s are npulua's own", f.GetName(), reserved))
 			continue
 		}
+		makePrintable(f)
 		if r.Session != nil && r.Session.Simulated {
 			for _, m := range f.Metric {
 				markSimulated(m)

@@ -25,6 +25,8 @@ type Config struct {
 	Run func(ctx context.Context, dir string) Output
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
+	// Hosts are the names by which clients may ask for this server, besides addresses and localhost.
+	Hosts []string
 	// Log is told of what the operator should know, a line each; nil: nobody.
 	Log func(format string, args ...any)
 }
@@ -34,6 +36,7 @@ type Output struct {
 	Status         int
 	Problem        string // why it could not be started or has no status; "" else
 	Stdout, Stderr string // the last part of each
+	Left           int    // processes that it left behind, which were ended
 }
 
 // kept is how many runs the page and /status.json tell of.
@@ -56,6 +59,9 @@ type Server struct {
 	// simulated is how many of counts were on the simulator.
 	simulated map[Outcome]int
 	report    Report // of the last run
+	changes   int    // how often something of all that was another
+
+	answers chan struct{} // has one of each document that is being sent
 
 	done sync.WaitGroup
 }
@@ -86,7 +92,7 @@ func New(cfg Config) *Server {
 	if cfg.Log == nil {
 		cfg.Log = func(string, ...any) {}
 	}
-	s := &Server{cfg: cfg, counts: make(map[Outcome]int), simulated: make(map[Outcome]int), began: cfg.Now()}
+	s := &Server{cfg: cfg, counts: make(map[Outcome]int), simulated: make(map[Outcome]int), began: cfg.Now(), answers: make(chan struct{}, maxAnswers)}
 	s.registry = prometheus.NewRegistry()
 	s.registry.MustRegister(&collector{s})
 	return s
@@ -97,11 +103,11 @@ func New(cfg Config) *Server {
 // an error, and left behind.
 func (s *Server) Serve(ctx context.Context, l net.Listener, drain time.Duration) error {
 	h := &http.Server{
-		Handler: s.Handler(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 20 * time.Second, IdleTimeout: time.Minute, WriteTimeout: time.Minute,
+		Handler: s.guard(s.Handler()), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 20 * time.Second, IdleTimeout: time.Minute, WriteTimeout: time.Minute,
 		MaxHeaderBytes: 16 << 10,
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- h.Serve(l) }()
+	go func() { failed <- h.Serve(limit(l)) }()
 	schedule, stop := context.WithCancel(ctx)
 	defer stop()
 	ended := make(chan struct{})
@@ -171,6 +177,7 @@ func (s *Server) keep(ctx context.Context) {
 func (s *Server) begin() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.changes++
 	if s.running != nil {
 		s.skipped++
 		if s.running.skipped++; s.running.skipped == 1 { // the end tells of the rest
@@ -198,7 +205,10 @@ func (s *Server) make(ctx context.Context, r *run) {
 		out := s.cfg.Run(ctx, f.path)
 		res.Status, res.Problem, res.Stdout, res.Stderr = out.Status, out.Problem, out.Stdout, out.Stderr
 		res.Outcome = outcomeOf(out.Status)
-		report, err = readReport(f.path)
+		if out.Left > 0 {
+			s.cfg.Log("run %d left %d of its processes behind, which were ended", r.number, out.Left)
+		}
+		report, err = readReport(f.lock)
 		if err == nil && report.Session == nil && (res.Outcome == Passed || res.Outcome == Failed) { // on the simulator, perhaps
 			err = errNoReport
 		}
@@ -236,6 +246,7 @@ func (s *Server) make(ctx context.Context, r *run) {
 	if r.skipped > 1 {
 		s.cfg.Log("run %d has ended after %.3g s; %d runs were skipped", res.Number, res.Seconds, r.skipped)
 	}
+	s.changes++
 	s.running = nil
 	s.counts[res.Outcome]++
 	if res.simulatedRun() {

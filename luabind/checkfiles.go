@@ -3,38 +3,46 @@ package luabind
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
-	"syscall"
+	"path/filepath"
+
+	"npulua/internal/whole"
 )
 
 // The files of reports: all that the module check does with files.
 
+// reportOptions are how reports are written: whoever reads one finds the old one or the new one. A file that is a mount
+// of its own, as in a container, is written in place.
+var reportOptions = whole.Options{Sync: true, InPlace: true}
+
 // probeReport fails where a report could not be written to path at the end, hours later. A pipe that nobody reads is
-// such a place. It empties the file: that of an earlier run must not stand for one that was killed.
+// such a place. What is there stays until then.
 func probeReport(d disk, path string) error {
-	f, err := d.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|syscall.O_NONBLOCK, newMode)
-	if err == nil {
-		err = f.Close()
-	}
-	return reportError(path, err)
+	return reportError(path, whole.Probe(d, path, reportOptions))
 }
 
 func writeReport(d disk, path string, data []byte) error {
-	f, err := d.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|syscall.O_NONBLOCK, newMode)
-	if err == nil {
-		_, err = asking{f, d}.Write(data)
-		if e := f.Close(); err == nil {
-			err = e
-		}
-	}
-	return reportError(path, err)
+	return reportError(path, whole.Write(d, path, reportOptions, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	}))
 }
 
-// sameFile reports whether two paths are of one regular file, which is there.
+// sameFile reports whether two paths are of one regular file, which may not be there yet.
 func sameFile(d disk, a, b string) bool {
 	x, errX := d.Stat(a)
 	y, errY := d.Stat(b)
-	return errX == nil && errY == nil && x.Mode().IsRegular() && os.SameFile(x, y)
+	if errX == nil && errY == nil {
+		return x.Mode().IsRegular() && os.SameFile(x, y)
+	}
+	return errX != nil && errY != nil && filepath.Base(a) == filepath.Base(b) && sameFolder(d, filepath.Dir(a), filepath.Dir(b))
+}
+
+func sameFolder(d disk, a, b string) bool {
+	x, errX := d.Stat(a)
+	y, errY := d.Stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
 func reportError(path string, err error) error {
@@ -42,8 +50,12 @@ func reportError(path string, err error) error {
 		return nil
 	}
 	var pe *os.PathError
-	if errors.As(err, &pe) {
+	var folder *whole.FolderError
+	switch {
+	case errors.As(err, &pe):
 		err = pe.Err
+	case errors.As(err, &folder):
+		err = folder.Err
 	}
 	return fmt.Errorf("report: cannot write %s: %w", shownLine(path), err)
 }

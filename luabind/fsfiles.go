@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
+
+	"npulua/internal/whole"
 )
 
 // This file holds what the module fs does with files; nothing in it knows Lua.
@@ -106,53 +107,21 @@ func copyPieces(ctx context.Context, w io.Writer, r io.Reader) (total int64, err
 // newMode is what files are made with, less what the process's umask takes away.
 const newMode = 0o666
 
-// replaceFile gives path the content that fill writes, as a whole or not at all: it fills a new file beside it, and
-// renames that. A link stays one; a file that was there keeps its mode, unless mode (not 0) says another one.
-func replaceFile(d disk, path string, mode fs.FileMode, fill func(w io.Writer) error) (err error) {
-	old, err := d.Stat(path)
+// replaceFile gives path the content that fill writes, as a whole or not at all. A link stays one; a file that was
+// there keeps its mode, unless mode (not 0) says another one.
+func replaceFile(d disk, path string, mode fs.FileMode, fill func(w io.Writer) error) error {
+	err := whole.Write(d, path, whole.Options{Mode: mode, Sync: true, Plain: true}, fill)
+	var folder *whole.FolderError
 	switch {
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return ofDirectory(err)
-	case err == nil && old.IsDir():
-		return syscall.EISDIR
-	case err == nil && !old.Mode().IsRegular():
+	case errors.Is(err, whole.ErrNotRegular):
 		return errNotRegular
-	case err == nil:
-		if path, err = d.Real(path); err != nil {
-			return err
-		}
-		if mode == 0 {
-			mode = old.Mode().Perm()
-		}
-	}
-	f, name, err := createBeside(d, path)
-	if err != nil {
-		if old != nil && (errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist)) {
-			return errors.New("no new file can be made beside it (atomic = false writes in place)")
-		}
+	case !errors.As(err, &folder):
 		return ofDirectory(err)
 	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			d.Remove(name)
-		}
-	}()
-	if err := fill(asking{f, d}); err != nil {
-		return err
+	if _, e := d.Stat(path); e == nil && (errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist)) {
+		return errors.New("no new file can be made beside it (atomic = false writes in place)")
 	}
-	if mode != 0 {
-		if err := f.Chmod(mode); err != nil {
-			return err
-		}
-	}
-	if err := f.Sync(); err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return d.Rename(name, path)
+	return ofDirectory(folder.Err)
 }
 
 // ofDirectory is an error of making a file, which is missing itself.
@@ -161,22 +130,6 @@ func ofDirectory(err error) error {
 		return errNoDirectory
 	}
 	return err
-}
-
-// createBeside makes a new file in the directory of path.
-func createBeside(d disk, path string) (f *os.File, name string, err error) {
-	dir, base := filepath.Split(path)
-	if len(base) > 200 {
-		base = base[:200]
-	}
-	for range 100 {
-		name = filepath.Join(dir, fmt.Sprintf(".%s.%08x", base, rand.Uint32()))
-		f, err = d.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, newMode)
-		if !errors.Is(err, fs.ErrExist) {
-			return f, name, err
-		}
-	}
-	return nil, "", fs.ErrExist
 }
 
 // writeInPlace writes to the file as it is; flag is os.O_TRUNC or os.O_APPEND.

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"syscall"
 
+	"npulua/internal/whole"
 	"npulua/luabind/lua51"
 	"npulua/npu"
 )
@@ -159,29 +159,12 @@ func readError(path string, err error) error {
 
 // WriteFile implements npu.WriteFS.
 func (p *policy) WriteFile(path string, write func(io.Writer) error) error {
-	temp := filepath.Join(filepath.Dir(path), fmt.Sprintf(".npulua-%016x.tmp", rand.Uint64()))
-	f, err := p.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err == nil {
-		err = write(asking{f, p})
-		if e := f.Close(); err == nil {
-			err = e
-		}
-		if err == nil {
-			err = p.Rename(temp, path)
-		}
-		if err != nil {
-			_ = p.Remove(temp) // err tells more
-		}
+	err := whole.Write(p, path, whole.Options{}, write)
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
 	}
 	if err != nil {
-		var pe *fs.PathError
-		var le *os.LinkError
-		switch {
-		case errors.As(err, &pe):
-			err = pe.Err
-		case errors.As(err, &le):
-			err = le.Err
-		}
 		err = fmt.Errorf("write %s: %w", path, err)
 	}
 	return err

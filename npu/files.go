@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"npulua/internal/whole"
 	"npulua/npu/internal/dtype"
 	"npulua/npu/internal/hostfile"
 )
@@ -94,16 +95,25 @@ type WriteFS interface {
 	WriteFile(name string, write func(io.Writer) error) error
 }
 
-// save writes f: straight with direct, or what encode writes where f lies in a file system of its own.
-func (f File) save(direct func(path string) error, encode func(io.Writer) error) error {
-	if f.FS == nil {
-		return direct(f.Name)
+// save makes f hold what encode writes, or leaves everything as it was.
+func (f File) save(encode func(io.Writer) error) error {
+	var err error
+	switch d := f.FS.(type) {
+	case nil:
+		err = whole.Write(whole.Host{}, f.Name, whole.Options{Await: true}, encode)
+	case WriteFS:
+		return d.WriteFile(f.Name, encode)
+	default:
+		err = fs.ErrPermission
 	}
-	w, ok := f.FS.(WriteFS)
-	if !ok {
-		return fmt.Errorf("write %s: %w", f.Name, fs.ErrPermission)
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
 	}
-	return w.WriteFile(f.Name, encode)
+	if err != nil {
+		err = fmt.Errorf("write %s: %w", f.Name, err)
+	}
+	return err
 }
 
 // SaveNPY writes a host buffer as a .npy file, with its shape where it has one.
@@ -117,7 +127,7 @@ func (b *Buffer) SaveNPYTo(file File) error {
 	}
 	return b.Read(func(data []byte) error {
 		a := hostfile.Array{Type: b.typ, Shape: shape, Data: data}
-		return writeError(file.save(func(path string) error { return hostfile.WriteNPY(path, a) }, func(w io.Writer) error { return hostfile.EncodeNPY(w, a) }))
+		return writeError(file.save(func(w io.Writer) error { return hostfile.EncodeNPY(w, a) }))
 	})
 }
 
@@ -143,8 +153,7 @@ func (b *Buffer) SaveImageTo(file File, height, width, channels int64) error {
 	}
 	return b.Read(func(data []byte) error {
 		im := hostfile.Image{Height: int(height), Width: int(width), Channels: int(channels), Pix: data}
-		return writeError(file.save(func(path string) error { return hostfile.WriteImage(path, im) },
-			func(w io.Writer) error { return hostfile.EncodeImage(w, filepath.Ext(file.Name), im) }))
+		return writeError(file.save(func(w io.Writer) error { return hostfile.EncodeImage(w, filepath.Ext(file.Name), im) }))
 	})
 }
 

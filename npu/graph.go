@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -407,9 +406,8 @@ func (g *Graph) SaveDOTTo(file File) error {
 		}
 	}
 	b.WriteString("}\n")
-	text := []byte(b.String())
-	return writeError(file.save(func(path string) error { return os.WriteFile(path, text, 0o644) }, func(w io.Writer) error {
-		_, err := w.Write(text)
+	return writeError(file.save(func(w io.Writer) error {
+		_, err := io.WriteString(w, b.String())
 		return err
 	}))
 }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"strings"
 
+	"npulua/internal/whole"
 	"npulua/luabind"
 	"npulua/repl"
 )
@@ -36,28 +38,27 @@ func dotLoad(s *interactive, ctx context.Context, arg string) error {
 }
 
 func dotSave(s *interactive, _ context.Context, arg string) error {
-	return s.save(arg, os.O_EXCL)
+	return s.save(arg, false)
 }
 
 func dotSaveOver(s *interactive, _ context.Context, arg string) error {
-	return s.save(arg, os.O_TRUNC)
+	return s.save(arg, true)
 }
 
-// save writes the chunks to the file that arg names, opened with how.
-func (s *interactive) save(arg string, how int) error {
+// save writes the chunks to the file that arg names, over one that is there where over says so.
+func (s *interactive) save(arg string, over bool) error {
 	file := fileName(arg)
 	code, n := s.Script(s.chunks)
 	if n == 0 {
 		return errors.New("nothing has run yet")
 	}
-	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|how, 0o666)
-	switch {
-	case errors.Is(err, fs.ErrExist):
+	if _, err := os.Lstat(file); err == nil && !over {
 		return fmt.Errorf("%s is there already; .save! %s replaces it", file, arg)
-	case err == nil:
-		_, err = f.WriteString(code)
-		err = errors.Join(err, f.Close())
 	}
+	err := whole.Write(whole.Host{}, file, whole.Options{Sync: true}, func(w io.Writer) error {
+		_, err := io.WriteString(w, code)
+		return err
+	})
 	if err != nil {
 		var pe *fs.PathError
 		if errors.As(err, &pe) {

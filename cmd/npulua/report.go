@@ -1,15 +1,15 @@
 package main
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
+	"io"
 	"os"
 	"time"
 
 	"npulua/cmd/npulua/serve"
+	"npulua/internal/whole"
 	"npulua/luabind"
 	"npulua/npu"
 )
@@ -25,16 +25,29 @@ func (o *options) writeReport(name string, data []byte) error {
 	if o.sandbox.on && len(data) > mostReport {
 		return fmt.Errorf("%s would have more than %d MiB, the most of a script in a sandbox", name, mostReport>>20)
 	}
-	if err := o.reportRoot.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	folder := reportFolder{o.reportRoot}
+	if old, err := folder.Root.Lstat(name); err == nil && !old.Mode().IsRegular() {
+		if err := folder.Remove(name); err != nil {
+			return err
+		}
 	}
-	f, err := o.reportRoot.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
+	return whole.Write(folder, name, whole.Options{}, func(w io.Writer) error {
+		_, err := w.Write(data)
 		return err
-	}
-	_, err = f.Write(data)
-	return cmp.Or(err, f.Close())
+	})
 }
+
+// reportFolder is the folder of --report, which nothing leads out of.
+type reportFolder struct{ *os.Root }
+
+// Real implements whole.FS: what is there is a file, and no link.
+func (reportFolder) Real(path string) (string, error) { return path, nil }
+
+// Write implements whole.FS.
+func (reportFolder) Write(int) error { return nil }
+
+// Whole says that the folder is not all of the file system.
+func (reportFolder) Whole() bool { return false }
 
 // writeSession says in the folder of --report what the script runs on.
 func (o *options) writeSession(info npu.Info) error {

@@ -104,7 +104,7 @@ func readReport(dir *os.File) (Report, error) {
 // many parts that they would take far more memory than the file.
 const (
 	mostFile    = 16 << 20
-	mostLines   = 1_000_000
+	mostLines   = 500_000
 	mostObjects = 500_000
 )
 

@@ -11,9 +11,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
 	"os"
-	"path/filepath"
+
+	"npulua/internal/whole"
 )
 
 // ErrFormat marks content that cannot be read, or that the wanted format cannot hold.
@@ -59,76 +59,10 @@ func readFile(path string, decode func(r io.Reader, size int64) error) error {
 	return nil
 }
 
-// writeFile makes path hold what encode writes, or leaves everything as it was: the bytes go to a
-// temporary file in the same folder, which takes the name at the end. What exists and is no
-// regular file (a FIFO, a terminal, /dev/stdout) is written straight.
+// writeFile makes path hold what encode writes, or leaves everything as it was.
 func writeFile(path string, encode func(io.Writer) error) error {
-	if path == "/dev/stdout" { // opening it again would not share the offset with what was printed
-		if err := encode(os.Stdout); err != nil {
-			return pathError("write", path, err)
-		}
-		return nil
-	}
-	target, perm := path, fs.FileMode(0)
-	if info, err := os.Stat(path); err == nil {
-		// Opening also finds out about a directory and a file that is not writable.
-		f, err := os.OpenFile(path, os.O_WRONLY, 0)
-		if err != nil {
-			return pathError("write", path, err)
-		}
-		if !info.Mode().IsRegular() {
-			err := encode(f)
-			if cerr := f.Close(); err == nil {
-				err = cerr
-			}
-			if err != nil {
-				return pathError("write", path, err)
-			}
-			return nil
-		}
-		f.Close()
-		perm = info.Mode().Perm()
-		if t, err := filepath.EvalSymlinks(path); err == nil {
-			target = t // a link stays a link
-		}
-	}
-	if err := replaceFile(target, perm, encode); err != nil {
+	if err := whole.Write(whole.Host{}, path, whole.Options{Await: true}, encode); err != nil {
 		return pathError("write", path, err)
-	}
-	return nil
-}
-
-// replaceFile gives the new file the permissions perm; zero means those of any new file.
-func replaceFile(target string, perm fs.FileMode, encode func(io.Writer) error) (err error) {
-	dir := filepath.Dir(target)
-	// os.CreateTemp would make it unreadable for others, whatever the umask says.
-	temp := filepath.Join(dir, fmt.Sprintf(".npulua-%016x.tmp", rand.Uint64()))
-	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return pathError("folder", dir, err)
-	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(temp)
-		}
-	}()
-	if err := encode(f); err != nil {
-		return err
-	}
-	if perm != 0 {
-		if err := f.Chmod(perm); err != nil {
-			return err
-		}
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	if err := os.Rename(temp, target); err != nil {
-		if le, ok := errors.AsType[*os.LinkError](err); ok {
-			return le.Err
-		}
-		return err
 	}
 	return nil
 }

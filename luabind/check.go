@@ -2,6 +2,7 @@ package luabind
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	lua "github.com/yuin/gopher-lua"
@@ -64,6 +65,7 @@ type checks struct {
 	json     bool
 	markdown string // a file, "-": standard output; "": none
 	junit    string
+	files    []*reportFile // junit and markdown, as far as they are files
 	quiet    bool
 	brief    bool
 	silent   bool // standard output is the script's
@@ -138,6 +140,12 @@ func checkSetup(c *call) error {
 			return c.errorf("standard output is to have the report and nothing else, and has something already: call it before anything is printed")
 		}
 		out.Divert(c.in.ctx, c.in.std.Stderr)
+	}
+	for _, path := range []string{next.junit, next.markdown} {
+		if path != "" && path != "-" && !slices.ContainsFunc(next.files, func(r *reportFile) bool { return r.path == path }) {
+			file := newReportFile(c.in.disk(), path)
+			next.files = append(next.files, &file)
+		}
 	}
 	next.began, next.settings = true, true
 	*k = next

@@ -127,12 +127,14 @@ func (in *Interp) writeChecks(k *checks) error {
 	k.written = true
 	r := &k.report
 	var errs []error
-	for _, out := range []struct {
-		path string
-		make func() []byte
-	}{{k.junit, r.JUnit}, {k.markdown, r.Markdown}} {
-		if out.path != "" && out.path != "-" {
-			errs = append(errs, writeReport(in.disk(), out.path, out.make()))
+	for _, file := range k.files {
+		switch file.path {
+		case k.junit:
+			errs = append(errs, file.write(in.disk(), r.JUnit()))
+		case k.markdown:
+			errs = append(errs, file.write(in.disk(), r.Markdown()))
+		default: // of an earlier setup
+			file.restore(in.disk())
 		}
 	}
 	text, to := "", in.std.Stdout

@@ -1,6 +1,7 @@
 package luabind
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -44,14 +45,65 @@ func (in *Interp) loadShown(L *lua.LState, source []byte, name, shown string) (*
 // stdinName is the name of a chunk from standard input.
 const stdinName = "stdin"
 
+// mostChunk bounds a chunk that is no file: a device may have no end.
+const mostChunk = 64 << 20
+
 // readFile reads a script; "-" is standard input.
-func readFile(path string, stdin io.Reader) ([]byte, string, error) {
-	if path == "-" {
-		data, err := io.ReadAll(stdin)
-		return lua51.FileSource(data), stdinName, err
+func readFile(ctx context.Context, path string, stdin io.Reader) ([]byte, string, error) {
+	if path != "-" {
+		data, err := readNamed(ctx, path)
+		return data, path, err
 	}
-	data, err := os.ReadFile(path)
-	return lua51.FileSource(data), path, cannotOpen(path, err)
+	data, err := awaited(ctx, func() ([]byte, error) { return readBounded(stdin) })
+	return lua51.FileSource(data), stdinName, err
+}
+
+// readNamed reads a script that is a file, or a pipe.
+func readNamed(ctx context.Context, path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, cannotOpen(path, err)
+	}
+	if info.Mode().IsRegular() {
+		data, err := os.ReadFile(path)
+		return lua51.FileSource(data), cannotOpen(path, err)
+	}
+	return awaited(ctx, func() ([]byte, error) {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, cannotOpen(path, err)
+		}
+		defer f.Close()
+		data, err := readBounded(f)
+		return lua51.FileSource(data), cannotOpen(path, err)
+	})
+}
+
+func readBounded(r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, mostChunk+1))
+	if err == nil && len(data) > mostChunk {
+		err = fmt.Errorf("a chunk of more than %d MiB", mostChunk>>20)
+	}
+	return data, err
+}
+
+// awaited is what read returns, or why ctx has ended before: read goes on then, and nobody gets what it reads.
+func awaited(ctx context.Context, read func() ([]byte, error)) ([]byte, error) {
+	type result struct {
+		data []byte
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		data, err := read()
+		done <- result{data, err}
+	}()
+	select {
+	case r := <-done:
+		return r.data, r.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }
 
 // cannotOpenError is an error of the system about a script.

@@ -88,13 +88,13 @@ func (in *Interp) giveMachine() {
 	}
 }
 
-// readLoaded reads a chunk for loadfile and dofile; "-" is standard input.
+// readLoaded reads a chunk for loadfile, dofile and npu.worker; "-" is standard input.
 func (in *Interp) readLoaded(path string) (data []byte, name string, err error) {
 	switch {
 	case in.policy == nil:
-		return readFile(path, in.opts.Stdin)
+		return readFile(in.ctx, path, in.opts.Stdin)
 	case path == "-":
-		return readFile(path, io.LimitReader(in.opts.Stdin, maxSource+1))
+		return readFile(in.ctx, path, io.LimitReader(in.opts.Stdin, maxSource+1))
 	}
 	f, err := in.policy.OpenFile(path, openNow, 0)
 	if err == nil {
@@ -104,10 +104,11 @@ func (in *Interp) readLoaded(path string) (data []byte, name string, err error) 
 	return lua51.FileSource(data), path, cannotOpen(path, err)
 }
 
-// readScript reads a chunk for require and npu.worker.
+// readScript reads a chunk for require and npu.worker, which is a file.
 func (in *Interp) readScript(path string) (data []byte, name string, err error) {
 	if in.policy == nil {
-		return readFile(path, nil)
+		data, err = readNamed(in.ctx, path)
+		return data, path, err
 	}
 	data, err = in.policy.readCode(path)
 	return lua51.FileSource(data), path, cannotOpen(path, err)

@@ -22,7 +22,7 @@ func (r Runner) RunString(code, name string) error {
 
 // RunFile runs a script; "-" is standard input. The script's arguments are also its "...".
 func (r Runner) RunFile(path string) error {
-	data, name, err := readFile(path, r.in.opts.Stdin)
+	data, name, err := readFile(r.in.ctx, path, r.in.opts.Stdin)
 	if err != nil {
 		return err
 	}

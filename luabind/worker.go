@@ -62,7 +62,7 @@ var workerClass = &class[*worker]{
 }
 
 var workerFunctions = []function{
-	{"worker", doc{"(path or fn, ...)", "worker", "Runs a script file, or a function, in a Lua machine of its own, at the same time as this one; the values after it are its arguments. What goes there, by arguments, channels, results and the locals that the function uses, is copied: numbers, strings, booleans, tables of them without metatables (error objects may have theirs); channels, devices and host buffers go by reference, built-in functions, modules and kernels by name, functions of the script only as the one to run and what that uses. What two sides do with the elements of one host buffer is not ordered: hand it over by a channel, or write other parts of it. Globals of this script are not there. The order in which workers proceed is not fixed, also on the simulator; virtual time waits while one computes, but for no more than some ten million instructions at a time. `os.exit` in it ends the program. A worker that fails and is never joined is reported at exit, with status 1; the script ends when all workers have ended.", "100000 for what cannot go there; an error of compiling; 100003 for a file that cannot be read", `local w = npu.worker(function(n) local sum = 0 for i = 1, n do sum = sum + i end return sum end, 1e6)`}, nil, moduleWorker},
+	{"worker", doc{"(path or fn, ...)", "worker", "Runs a script file (`-`: standard input), or a function, in a Lua machine of its own, at the same time as this one; the values after it are its arguments. What goes there, by arguments, channels, results and the locals that the function uses, is copied: numbers, strings, booleans, tables of them without metatables (error objects may have theirs); channels, devices and host buffers go by reference, built-in functions, modules and kernels by name, functions of the script only as the one to run and what that uses. What two sides do with the elements of one host buffer is not ordered: hand it over by a channel, or write other parts of it. Globals of this script are not there. The order in which workers proceed is not fixed, also on the simulator; virtual time waits while one computes, but for no more than some ten million instructions at a time. `os.exit` in it ends the program. A worker that fails and is never joined is reported at exit, with status 1; the script ends when all workers have ended.", "100000 for what cannot go there; an error of compiling; 100003 for a file that cannot be read", `local w = npu.worker(function(n) local sum = 0 for i = 1, n do sum = sum + i end return sum end, 1e6)`}, nil, moduleWorker},
 }
 
 func (w *worker) status() npu.TaskState {
@@ -157,7 +157,11 @@ func (in *Interp) workerMain(c *call, p *packer) (func(u *unpacker) lua.LValue, 
 		if err != nil {
 			return nil, err
 		}
-		data, name, err := in.readScript(path)
+		read := in.readScript
+		if path == "-" {
+			read = in.readLoaded
+		}
+		data, name, err := read(path)
 		if err != nil {
 			return nil, c.refuse(npu.ErrInvalidFile, "", err)
 		}

@@ -318,7 +318,7 @@ func (s *Session) collectGarbage() {
 	}
 	select {
 	case <-done:
-	case <-time.After(time.Second): // the runtime's goroutine has no time
+	case <-time.After(10 * time.Second): // the runtime's goroutine has no time
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 // reportTime bounds how long the end of a script waits for the runtime to tell what the streams did.
-const reportTime = time.Second
+const reportTime = 10 * time.Second
 
 // mostReport bounds a file of the report of a script in a sandbox: whoever reads it trusts the script with no more.
 const mostReport = 16 << 20

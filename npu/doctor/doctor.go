@@ -27,6 +27,8 @@ type Options struct {
 	Access func(path string) error
 	// Find is the path of a program; nil: it is looked for on PATH.
 	Find func(program string) (string, error)
+	// The limits are of real time on hardware, and of virtual time on the simulator, whatever Session says of its clock.
+	//
 	// Start bounds the opening of the library, and of each device, which takes seconds on some parts; 0: 20 s.
 	Start time.Duration
 	// Limit bounds the rest of each device's self-test; 0: 1 s.
@@ -88,6 +90,9 @@ func (x *examination) defaults() {
 		x.Session.Backend = "auto"
 	}
 	x.report.Backend.Asked = x.Session.Backend
+	if x.simulated() {
+		x.Session.Wall = false
+	}
 	if x.Environ == nil {
 		x.Environ = os.Environ()
 	}

@@ -223,3 +223,18 @@ func TestSimulator(t *testing.T) {
 		t.Errorf("two runs differ:\n%s\n%s", &texts[0], &texts[1])
 	}
 }
+
+// TestBusyMachine has no real time at all for the simulator, whose devices are judged by its own clock.
+func TestBusyMachine(t *testing.T) {
+	for _, wall := range []bool{false, true} {
+		r := Run(t.Context(), Options{Session: npu.Options{Backend: "sim", Sim: "910b:2", Wall: wall}, Start: -time.Hour})
+		if !r.Usable || len(r.Devices) != 2 {
+			t.Fatalf("%+v", r)
+		}
+		for _, d := range r.Devices {
+			if d.State != Passed {
+				t.Errorf("device %d is %s: %+v", d.User, d.State, r.Findings)
+			}
+		}
+	}
+}

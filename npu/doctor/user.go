@@ -124,7 +124,7 @@ func (x *examination) stepped(id int, s Step, err error) {
 	case Skipped:
 		x.find(Warn, fmt.Sprintf("device %d: %s was not tested: %s", id, s.Name, s.Detail), remedyOf(err, "it needs a newer release of CANN, or its operator package"))
 	case Hung:
-		x.find(Fail, fmt.Sprintf("device %d hangs: %s did not end in time", id, s.Name), resetRemedy)
+		x.find(Fail, fmt.Sprintf("device %d hangs: %s did not end in time", id, s.Name), x.hangRemedy())
 	case Failed:
 		x.find(Fail, fmt.Sprintf("device %d: %s failed: %s", id, s.Name, s.Detail), remedyOf(err, "npulua help CODE explains the code; npu-smi info shows the state of the device"))
 	}

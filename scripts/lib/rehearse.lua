@@ -42,15 +42,18 @@ local function of_links(scenario)
   return false
 end
 
+-- Real time that a script may take. It is simulated: what takes too long there is found in virtual time, and a busy machine takes its time.
+local patience = 3600
+
 -- Runs a script with the faults of a scenario, on the device that is sick: its report, or nil and what happened instead.
-local function run(scenario, words, timeout)
+local function run(scenario, words)
   local command = {arg[-1], "--backend=sim", "--sim=" .. npu.sim.spec}
   for _, rule in ipairs(scenario.faults) do command[#command + 1] = "--fault=" .. rule:gsub("device=0", "device=" .. sick) end
   command[#command + 1] = "run"
   for _, word in ipairs(words) do command[#command + 1] = word end
   command[#command + 1] = "--json"
-  local r = exec.run(command, {timeout = timeout})
-  if r.timed_out then return nil, ("did not end within %g s"):format(timeout) end
+  local r = exec.run(command, {timeout = patience})
+  if r.timed_out then return nil, ("did not end within %g s"):format(patience) end
   local ok, report = pcall(json.decode, r.stdout)
   if not ok then
     return nil, ("exit status %s without a report: %s"):format(r.status or r.signal, r.stderr:match("[^\n]*"))
@@ -94,7 +97,7 @@ function rehearse.run(name, opt, given_devices)
   if #npu.sim.faults() > 0 then fleet.usage(name, "a rehearsal has faults of its own: leave --fault and --scenario before run out") end
   if given_devices then fleet.usage(name, "a rehearsal is of all devices: leave --device out") end
   local list = chosen(name, opt.scenario)
-  fleet.setup(name .. ": rehearsal of faults", opt, {timeout = 3600, brief = true})
+  fleet.setup(name .. ": rehearsal of faults", opt, {timeout = patience, brief = true})
   local rows, data = {}, {}
   local bar = progress.new{total = #list, title = "rehearsal", unit = "scenarios"}
   for _, scenario in ipairs(list) do
@@ -104,7 +107,7 @@ function rehearse.run(name, opt, given_devices)
     local impossible = of_links(scenario) and npu.device_count() < 2
     for _, words in ipairs(impossible and {} or scripts) do
       local script = words[1]
-      local report, why = run(scenario, words, opt.timeout)
+      local report, why = run(scenario, words)
       if report then
         local found = findings(report)
         row[script], entry.found[script] = short(found), json.array(found)

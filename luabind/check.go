@@ -3,6 +3,7 @@ package luabind
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	lua "github.com/yuin/gopher-lua"
@@ -25,6 +26,8 @@ var checkModule = &module{
 			{"strict", "true: warnings give status 3; false", aBoolean},
 			{"level", "1 to 3: tests of higher levels are not run; 1", anything},
 			{"timeout", "seconds for each attempt of a test that says nothing else; 60", anything},
+			{"needs", "list of names: what tests may lack, for `t:missing`, besides `operators` and `sensors`; none", anything},
+			{"allow_skip", "list of such names: tests that lack it are skipped, in place of that they could not run; none", anything},
 			{"quiet", "true: only the verdict is printed; false", aBoolean},
 			{"report", "false: standard output is the script's, and a verdict that is no pass goes to standard error; true", aBoolean},
 			{"brief", "true: the table has only tests that did not pass, because the script prints what they measured; false", aBoolean},
@@ -46,11 +49,14 @@ check.test("one", function(t) t:expect(npu.device_count() > 0, "no device") end)
 print(check.finish().verdict)`}, nil, checkFinish},
 	},
 	fields: []constant{
-		{"options", doc{Text: "Declarations of the command line options `--json`, `--junit`, `--markdown`, `--strict` and `--level` for the module `args`: a list of rows such as `{\"level\", \"N\", \"...\", type = \"integer\", min = 1, max = 3, default = 1}`. Their values can be given to `check.setup`."}, checkOptions(true)},
+		{"options", doc{Text: "Declarations of the command line options `--json`, `--junit`, `--markdown`, `--strict`, `--allow-skip` and `--level` for the module `args`: a list of rows such as `{\"level\", \"N\", \"...\", type = \"integer\", min = 1, max = 3, default = 1}`. Their values can be given to `check.setup`."}, checkOptions(true)},
 		{"report_options", doc{Text: "The same without `--level`, for scripts whose tests are all of level 1."}, checkOptions(false)},
 	},
 	classes: []func() classHelp{trialClass.help},
 }
+
+// serverNeeds is what tests need and a server with NPUs should have.
+var serverNeeds = []string{"operators", "sensors"}
 
 // defaultTestTime is the timeout of tests that nobody gave one.
 const defaultTestTime = time.Minute
@@ -65,6 +71,8 @@ type checks struct {
 	json     bool
 	markdown string // a file, "-": standard output; "": none
 	junit    string
+	needs    []string      // what tests may lack
+	allowed  []string      // of needs: for want of it tests are skipped
 	files    []*reportFile // junit and markdown, as far as they are files
 	quiet    bool
 	brief    bool
@@ -83,7 +91,7 @@ type checks struct {
 func (in *Interp) checkState() *checks {
 	if in.checks == nil {
 		in.checks = &checks{
-			timeout: defaultTestTime, report: check.Report{Level: 1, Title: "checks"}, trials: register(in, trialClass),
+			timeout: defaultTestTime, needs: serverNeeds, report: check.Report{Level: 1, Title: "checks"}, trials: register(in, trialClass),
 			stop: &lua.LUserData{Env: in.L.Env, Metatable: lua.LNil},
 		}
 		if s := in.opts.Script; s != "" && s != "-" {
@@ -185,6 +193,19 @@ func (k *checks) read(o opts) (err error) {
 	if k.timeout, err = o.seconds("timeout", defaultTestTime); err != nil {
 		return err
 	}
+	needs, err := o.stringList("needs")
+	if err != nil {
+		return err
+	}
+	k.needs = slices.Concat(serverNeeds, needs)
+	if k.allowed, err = o.stringList("allow_skip"); err != nil {
+		return err
+	}
+	for _, name := range k.allowed {
+		if !slices.Contains(k.needs, name) {
+			return o.c.errorf("option \"allow_skip\": no test lacks %q, but %s%s", name, strings.Join(k.needs, ", "), npu.Suggest(name, k.needs))
+		}
+	}
 	if k.quiet, err = o.bool("quiet", false); err != nil {
 		return err
 	}
@@ -280,8 +301,11 @@ func checkOptions(level bool) func(*Interp) lua.LValue {
 		add("junit", "FILE", "write the report to FILE as JUnit XML, too")
 		add("markdown", "FILE", "write the report to FILE as Markdown, too; - is standard output")
 		add("strict", "warnings give exit status 3")
+		row := add("allow-skip", "NAME", "skip tests for want of operators, or of sensors; else they could not run")
+		row.RawSetString("many", lua.LTrue)
+		row.RawSetString("choices", in.strings(serverNeeds))
 		if level {
-			row := add("level", "N", "run the tests up to this level: 1 is quick, 3 is thorough")
+			row = add("level", "N", "run the tests up to this level: 1 is quick, 3 is thorough")
 			for key, v := range map[string]lua.LValue{"type": lua.LString("integer"), "min": lua.LNumber(1), "max": lua.LNumber(maxLevel), "default": lua.LNumber(1)} {
 				row.RawSetString(key, v)
 			}

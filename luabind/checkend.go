@@ -168,7 +168,7 @@ func (in *Interp) writeChecks(k *checks) error {
 func (in *Interp) checkSummary(r *check.Report, brief bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n%s\n", r.Title, r.Where())
-	if rows := r.Rows(brief); len(rows) > 1 {
+	if rows := r.Rows(brief, check.CellReason); len(rows) > 1 {
 		b.WriteString(in.wrapTable(rows) + "\n")
 	}
 	if !brief {

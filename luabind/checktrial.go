@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
+	"strings"
 
 	lua "github.com/yuin/gopher-lua"
 
@@ -22,7 +24,7 @@ type trial struct {
 
 var trialClass = &class[*trial]{
 	name:  "test",
-	text:  "What the function of `check.test` is given, to say what it finds. A message may be a format, as for `string.format`, with values after it. `t:expect`, `t:metric`, `t:try`, `t:fail`, `t:warn` and `t:log` go on; `t:require`, `t:skip` and `t:error` end the test.",
+	text:  "What the function of `check.test` is given, to say what it finds. A message may be a format, as for `string.format`, with values after it. `t:expect`, `t:metric`, `t:try`, `t:fail`, `t:warn` and `t:log` go on; `t:require`, `t:skip`, `t:missing` and `t:error` end the test.",
 	plain: true,
 	methods: []method[*trial]{
 		{"expect", doc{"(condition, message, ...)", "boolean", "The test fails where the condition is false or nil; it goes on. Returns whether it held.", "", `t:expect(sum == 10, "sum is %g, not 10", sum)`}, nil, trialExpect},
@@ -35,7 +37,8 @@ var trialClass = &class[*trial]{
 		{"fail", doc{"(message, ...)", "", "The test fails; it goes on.", "", `t:fail("byte %d is wrong", i)`}, nil, saying(check.Failed, "message", false)},
 		{"warn", doc{"(message, ...)", "", "The test warns, which keeps exit status 0 unless the report is strict.", "", `t:warn("slow: %g s", seconds)`}, nil, saying(check.Warned, "message", false)},
 		{"log", doc{"(message, ...)", "", "A message for the record: reports for programs have it, and the table where the test did not pass.", "", `t:log("round %d", i)`}, nil, saying(check.Log, "message", false)},
-		{"skip", doc{"(reason, ...)", "", "Ends the test, which does not apply here: it counts neither as a pass nor as a failure.", "", `t:skip("needs two devices")`}, nil, saying(check.Skipped, "reason", true)},
+		{"skip", doc{"(reason, ...)", "", "Ends the test, which does not apply here, because of what the device cannot do: it counts neither as a pass nor as a failure.", "", `t:skip("needs two devices")`}, nil, saying(check.Skipped, "reason", true)},
+		{"missing", doc{"(name, reason, ...)", "", "Ends the test, which lacks what it needs and the machine should have: `operators`, `sensors`, or one of `needs` of `check.setup`. It could not run, unless `allow_skip` there has the name: then it is skipped. `t:skip` is for what the device cannot do.", "a name that is none of these", `if not npu.device(0):sensors().available then t:missing("sensors", "no libdcmi") end`}, nil, trialMissing},
 		{"error", doc{"(message, ...)", "", "Ends the test, which could not run: nothing is known of what it was to test.", "", `t:error("no reference file")`}, nil, saying(check.Errored, "message", true)},
 	},
 	fields: []field[*trial]{
@@ -84,6 +87,27 @@ func saying(k check.Kind, name string, stop bool) func(*call, *trial) error {
 		}
 		return nil
 	}
+}
+
+// trialMissing ends a test for want of something. The first line of what it says is for tables.
+func trialMissing(c *call, t *trial) error {
+	if err := c.open(t); err != nil {
+		return err
+	}
+	name, err := c.string(1, "name")
+	if err != nil {
+		return err
+	}
+	k := c.in.checks
+	if !slices.Contains(k.needs, name) {
+		return c.errorf("argument 1 (name) must be %s, or one of the option needs of check.setup, got %q%s", strings.Join(k.needs, ", "), name, npu.Suggest(name, k.needs))
+	}
+	reason, err := c.message(2, "reason", "")
+	if err != nil {
+		return err
+	}
+	t.attempt.Lack(name, reason, slices.Contains(k.allowed, name))
+	return c.stopped()
 }
 
 // expectation notes whether argument 1 holds.

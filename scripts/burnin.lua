@@ -207,8 +207,7 @@ end
 local function failed(t, w, r, err)
   if type(err) ~= "table" or not err.code then error(err, 0) end
   if err.code == LACKS and w.products then
-    w.products = false
-    t:warn("without matrix products: %s", err.message or tostring(err))
+    w.products, w.lacks = false, err.message or tostring(err)
     return false
   end
   r.npu_error(err)
@@ -282,6 +281,11 @@ local function burn(t, id)
   pcall(r.sample, true) -- a device that is lost has none
   r.publish()
   verdict(t, r)
+  if not w.lacks then return end
+  for _, name in ipairs(opt.allow_skip) do
+    if name == "operators" then return t:warn("without matrix products\n%s", w.lacks) end
+  end
+  fleet.missing(t, "operators", w.lacks)
 end
 
 local working = fleet.answering(opt.device, patience)

@@ -95,7 +95,7 @@ local kinds = {
   {"copies and kernels", function(t, ctx)
     local h, x, s = npu.host("float32", 1000), ctx:alloc("float32", 1000), ctx.default_stream
     s:copy(x, h)
-    npu.ops.add(s, x, x, x)
+    fleet.operator(t, npu.ops.add, s, x, x, x)
     s:copy(h, x)
     s:synchronize(patience)
     close_all{x, h}
@@ -124,7 +124,7 @@ local kinds = {
   {"memory that is collected", collected},
 }
 
--- Runs a round. What this machine lacks is skipped; the model is one of the simulator's.
+-- Runs a round. What the release of the runtime lacks is skipped; the model is one of the simulator's.
 local function run(t, fn, ...)
   local ok, err = pcall(fn, ...)
   if ok then return end

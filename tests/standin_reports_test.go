@@ -3,7 +3,9 @@ package tests
 import (
 	"bytes"
 	"encoding/json"
+	"os/exec"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -99,4 +101,59 @@ func shape(data map[string]any) string {
 		panic(err)
 	}
 	return string(regexp.MustCompile(`"(median|min|max|p90|p99)": [^,\n]*`).ReplaceAll(text, []byte(`"$1": #`)))
+}
+
+// TestStandinMissing has scripts that check need what the server should have, and does not: they could not run, unless
+// that is allowed. The tests that need nothing of it pass all the same.
+func TestStandinMissing(t *testing.T) {
+	env := []string{"LD_LIBRARY_PATH=" + bareRuntime(t, standin.Build(t)), "NPULUA_KERNELS=" + standinKernels(t)}
+	const both = "--allow-skip=operators --allow-skip=sensors"
+	for _, c := range []struct {
+		args    string
+		status  int
+		results map[string]string // of tests
+		says    string            // of the table for people
+	}{
+		{"health", 4, map[string]string{"sensors": "error", "vector kernel": "error", "launch latency": "error", "copies": "pass"}, `(?s)\| vector kernel +\| 0 +\| ERROR +\| [^|]+\| without operators +\|.*vector kernel \(device 0\), .*, ERROR:\n  error: without operators\n    .*libopapi.so cannot be used.*\n    --allow-skip operators lets it be skipped\n.*COULD NOT RUN`},
+		{"health --allow-skip operators", 4, map[string]string{"sensors": "error", "vector kernel": "skip"}, `COULD NOT RUN: sensors \(device 0\)`},
+		{"health " + both, 0, map[string]string{"sensors": "skip", "vector kernel": "skip", "launch latency": "skip", "copies": "pass"}, `(?s)\| without sensors +\|.*SKIP:\n  skip: without sensors\n    .*libdcmi.so was not found.*PASS, \d+ skipped`},
+		{"latency --count 5 --only launch --only h2d_4B", 4, map[string]string{"launch": "error", "h2d_4B": "pass"}, `without operators`},
+		{"latency --count 5 --only launch --only h2d_4B --allow-skip operators", 0, map[string]string{"launch": "skip", "h2d_4B": "pass"}, `without operators`},
+		{"leakcheck --rounds 3", 4, map[string]string{"copies and kernels": "error", "streams": "pass"}, `without operators`},
+		{"leakcheck --rounds 3 --allow-skip operators", 0, map[string]string{"copies and kernels": "skip", "streams": "pass"}, `without operators`},
+		{"burnin --duration 0.3 --rounds 2 --size 64 --memory 1M", 4, map[string]string{"burn": "error"}, `without operators`},
+		{"burnin --duration 0.3 --rounds 2 --size 64 --memory 1M --allow-skip operators", 0, map[string]string{"burn": "warn"}, `without matrix products`},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			t.Parallel()
+			args := append([]string{"--backend=acl", "run"}, strings.Fields(c.args)...)
+			_, out, stderr, err := npulua(t, env, append(args[:len(args):len(args)], "--json")...)
+			var r report
+			if err := json.Unmarshal(out, &r); err != nil {
+				t.Fatalf("%v\n%s\n%s", err, out, stderr)
+			}
+			got, timely := make(map[string]string), true
+			for _, x := range r.Tests {
+				if x.Device == nil || *x.Device == 0 {
+					got[x.Name] = x.Result
+				}
+				timely = timely && (x.Result != "fail" || !timed.MatchString(x.Name))
+			}
+			for name, want := range c.results {
+				if got[name] != want && (timely || !timed.MatchString(name)) {
+					t.Errorf("%s: %s, want %s", name, got[name], want)
+				}
+			}
+			status := 0
+			if exit, ok := err.(*exec.ExitError); ok {
+				status = exit.ExitCode()
+			}
+			if timely && status != c.status {
+				t.Errorf("status %d, want %d\n%s", status, c.status, out)
+			}
+			if _, out, stderr, _ := npulua(t, env, args...); !regexp.MustCompile(c.says).Match(out) {
+				t.Errorf("no match for %s in\n%s\n%s", c.says, out, stderr)
+			}
+		})
+	}
 }

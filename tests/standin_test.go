@@ -147,13 +147,12 @@ func sameFiles(t *testing.T, got, want string) {
 	}
 }
 
-// An installation may lack functions of newer releases, operators, or all of them: whoever needs one is told which.
-func TestStandinLacks(t *testing.T) {
-	const makeStream = `local c = npu.device(0):create_context() local s, x = c:create_stream(), c:alloc("float32", 4) `
-	older := standin.Build(t, standin.Options{Without: []string{"aclmdlRICaptureBegin", "aclrtBinaryLoadFromFile", "aclnnExp"}})
-	bare := t.TempDir() // the runtime without operators
+// bareRuntime is a folder with the runtime of a stand-in, without operators and sensors.
+func bareRuntime(t *testing.T, standin string) string {
+	t.Helper()
+	bare := t.TempDir()
 	for _, name := range []string{"libascendcl.so", "libacl_rt.so", "libacl_mdl.so", "libnnopbase.so"} {
-		data, err := os.ReadFile(filepath.Join(older, name))
+		data, err := os.ReadFile(filepath.Join(standin, name))
 		if err == nil {
 			err = os.WriteFile(filepath.Join(bare, name), data, 0o700)
 		}
@@ -161,6 +160,14 @@ func TestStandinLacks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	return bare
+}
+
+// An installation may lack functions of newer releases, operators, or all of them: whoever needs one is told which.
+func TestStandinLacks(t *testing.T) {
+	const makeStream = `local c = npu.device(0):create_context() local s, x = c:create_stream(), c:alloc("float32", 4) `
+	older := standin.Build(t, standin.Options{Without: []string{"aclmdlRICaptureBegin", "aclrtBinaryLoadFromFile", "aclnnExp"}})
+	bare := bareRuntime(t, older)
 	for _, c := range []struct {
 		name, libraries, code string
 		stdout, stderr        string // regular expressions; no stderr: it succeeds

@@ -31,10 +31,18 @@ func (o *options) writeReport(name string, data []byte) error {
 			return err
 		}
 	}
-	return whole.Write(folder, name, whole.Options{}, func(w io.Writer) error {
+	err := whole.Write(folder, name, whole.Options{}, func(w io.Writer) error {
 		_, err := w.Write(data)
 		return err
 	})
+	var f *whole.FolderError
+	if errors.As(err, &f) {
+		err = f.Err
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w", name, err)
+	}
+	return err
 }
 
 // reportFolder is the folder of --report, which nothing leads out of.

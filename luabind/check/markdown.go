@@ -11,7 +11,7 @@ func (r *Report) Markdown() []byte {
 	fmt.Fprintf(&b, "## %s\n\n**%s**\n\n%s. %s.\n", escaped(r.Title), escaped(r.Sentence()), escaped(r.Counts()), escaped(r.Where()))
 	if len(r.Tests) > 0 {
 		b.WriteString("\n")
-		for i, row := range r.Rows(false) {
+		for i, row := range r.Rows(false, maxLine) {
 			writeRow(&b, row)
 			if i == 0 {
 				b.WriteString(strings.Repeat("| --- ", len(row)) + "|\n")

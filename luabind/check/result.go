@@ -40,6 +40,7 @@ func (r Result) Label() string {
 type Message struct {
 	Kind Kind
 	Text string
+	Lack string // what the machine should have and has not; "": the message is of something else
 }
 
 // Kind is what a message is about.
@@ -112,8 +113,24 @@ type Attempt struct {
 
 // Add notes a message, of one that is very long the beginning.
 func (a *Attempt) Add(k Kind, text string) {
-	a.Messages = append(a.Messages, Message{k, kept(text)})
+	a.Messages = append(a.Messages, Message{Kind: k, Text: kept(text)})
 	a.Result = worse(a.Result, k.result())
+}
+
+// Lack notes, in a first line for tables, that the machine has not what the test needs and it should have. That keeps the
+// test from running, unless it is allowed: then it is skipped.
+func (a *Attempt) Lack(what, reason string, allowed bool) {
+	between := "\n"
+	if len(reason) <= maxLack && firstLine(reason) == reason {
+		between = ": "
+	}
+	text := fmt.Sprintf("without %s%s%s", what, between, reason)
+	if allowed {
+		a.Add(Skipped, text)
+	} else {
+		a.Add(Errored, fmt.Sprintf("%s\n--allow-skip %s lets it be skipped", text, what))
+	}
+	a.Messages[len(a.Messages)-1].Lack = what
 }
 
 // Measure notes a metric.
@@ -171,5 +188,5 @@ func (t *Test) Flaky() bool {
 
 // Skip says why the test is not run.
 func (t *Test) Skip(reason string) {
-	t.Result, t.Messages = NotRun, []Message{{Skipped, reason}}
+	t.Result, t.Messages = NotRun, []Message{{Kind: Skipped, Text: reason}}
 }

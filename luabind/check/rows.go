@@ -18,8 +18,8 @@ type row struct {
 
 // Rows are the tests as a table, with its heading. Results of a test on several devices are next to each other, and in one
 // line, with the longest time, where they do not differ. What was not run is left to LeftOut, and the last column, too,
-// where it would be empty. Brief tables leave out what passed.
-func (r *Report) Rows(brief bool) [][]string {
+// where it would be empty. Brief tables leave out what passed. Reasons have at most that many characters.
+func (r *Report) Rows(brief bool, reason int) [][]string {
 	var order []string
 	rows := make(map[string][]*row)
 	for _, t := range r.Tests {
@@ -45,7 +45,7 @@ func (r *Report) Rows(brief bool) [][]string {
 	out, last := [][]string{{"Test", "Device", "Result", "Time", "What went wrong"}}, 4
 	for _, name := range order {
 		for _, x := range rows[name] {
-			out = append(out, []string{x.shown(), deviceList(x.devices), x.first.Result.Label(), x.longest.took(), x.reason})
+			out = append(out, []string{x.shown(), deviceList(x.devices), x.first.Result.Label(), x.longest.took(), short(x.reason, reason)})
 			if x.reason != "" {
 				last = 5
 			}

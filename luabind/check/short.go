@@ -9,6 +9,8 @@ import (
 const (
 	maxMessage = 16 << 10 // bytes of a message
 	maxLine    = 300      // characters of a reason, which is one line
+	maxCell    = 160      // characters of a reason in a table for people; below it is all of it
+	maxLack    = 60       // bytes of a reason that goes with what is missing into one line
 	maxName    = 100      // characters of a name where it is in a line with others; JSON and JUnit have all of it
 )
 

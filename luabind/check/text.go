@@ -103,31 +103,61 @@ func (t *Test) Line() string {
 	if t.Result != NotRun {
 		text += "  " + t.took()
 	}
-	if why := t.Reason(); why != "" {
+	if why := short(t.Reason(), maxCell); why != "" {
 		text += ": " + why
 	}
 	return text
 }
 
-// Details is what tests that did not pass said, where that is more than the table shows.
+// CellReason is how many characters of a reason tables for people show.
+const CellReason = maxCell
+
+// Details is what tests that did not pass said, where that is more than the table shows. What several tests lack is told
+// once.
 func (r *Report) Details() string {
+	lacking := make(map[string][]string)
+	for _, t := range r.Tests {
+		if t.lacks() {
+			text := t.details()
+			lacking[text] = append(lacking[text], t.title())
+		}
+	}
 	var b strings.Builder
 	for _, t := range r.Tests {
-		if t.Result != Fail && t.Result != Error && t.Result != Warn && len(t.Earlier) == 0 {
-			continue
-		}
-		all := append(append([]Attempt(nil), t.Earlier...), t.Attempt)
-		if len(all) == 1 && len(t.Messages) == 1 && strings.ReplaceAll(t.Messages[0].Text, "\t", " ") == t.Reason() {
-			continue
-		}
-		fmt.Fprintf(&b, "%s, %s:\n", t.title(), t.Result.Label())
-		for i, a := range all {
-			if len(all) > 1 {
-				fmt.Fprintf(&b, "  attempt %d, %s\n", i+1, a.Result.Label())
+		text, title := t.details(), t.title()
+		if t.lacks() {
+			title = strings.Join(atMost(lacking[text]), ", ")
+			if lacking[text] == nil { // it was told
+				continue
 			}
-			for _, m := range a.Messages {
-				fmt.Fprintf(&b, "  %s: %s\n", m.Kind, strings.ReplaceAll(m.Text, "\n", "\n    "))
-			}
+			delete(lacking, text)
+		}
+		if text != "" {
+			fmt.Fprintf(&b, "%s, %s:\n%s", title, t.Result.Label(), text)
+		}
+	}
+	return b.String()
+}
+
+// lacks reports whether all that t said is what the machine lacks.
+func (t *Test) lacks() bool {
+	return len(t.Messages) == 1 && t.Messages[0].Lack != "" && len(t.Earlier) == 0
+}
+
+// details is what t said; "" where it passed at once, or the table shows all.
+func (t *Test) details() string {
+	switch all := len(t.Earlier) == 0 && len(t.Messages) == 1 && strings.ReplaceAll(t.Messages[0].Text, "\t", " ") == short(t.Reason(), maxCell); {
+	case all, t.Result == NotRun, (t.Result == Pass) && len(t.Earlier) == 0:
+		return ""
+	}
+	var b strings.Builder
+	attempts := append(append([]Attempt(nil), t.Earlier...), t.Attempt)
+	for i, a := range attempts {
+		if len(attempts) > 1 {
+			fmt.Fprintf(&b, "  attempt %d, %s\n", i+1, a.Result.Label())
+		}
+		for _, m := range a.Messages {
+			fmt.Fprintf(&b, "  %s: %s\n", m.Kind, strings.ReplaceAll(m.Text, "\n", "\n    "))
 		}
 	}
 	return b.String()

@@ -97,10 +97,9 @@ func (p *process) kill() {
 		return
 	}
 	p.killed = true
-	if p.inGroup {
-		killTree(p.cmd.Process)
-	} else {
-		killGroup(p.cmd.Process)
+	killTree(p.cmd.Process) // also those in groups of their own
+	if !p.inGroup {
+		killGroup(p.cmd.Process) // also those whose parent has ended
 	}
 }
 

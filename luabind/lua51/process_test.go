@@ -80,6 +80,8 @@ const ready = `local function ready() io.open("ready", "w"):close() end
 var blockingSources = map[string]string{
 	"execute":          `os.execute("touch ready; sleep 30")`,
 	"execute children": `os.execute("(sleep 30; true) & (sleep 30; true) & touch ready; wait")`,
+	"execute session":  `os.execute("setsid -w sh -c 'touch ready; sleep 30'")`,
+	"popen session":    `io.popen("setsid -w sh -c 'touch ready; sleep 30'"):read()`,
 	"popen read":       `io.popen("touch ready; sleep 30"):read()`,
 	"popen lines":      `for l in io.popen("touch ready; sleep 30"):lines() do end`,
 	"popen close":      `io.popen("touch ready; sleep 30"):close()`,

@@ -17,7 +17,7 @@ end
 -- check.setup with the options of check.options, and more.
 function fleet.setup(name, opt, more)
   if opt.json and opt.markdown == "-" then fleet.usage(name, "--json and --markdown - both want standard output: give --markdown a file") end
-  local settings = {title = name, json = opt.json, junit = opt.junit, markdown = opt.markdown, strict = opt.strict, level = opt.level}
+  local settings = {title = name, json = opt.json, junit = opt.junit, markdown = opt.markdown, strict = opt.strict, level = opt.level, allow_skip = opt.allow_skip}
   for key, value in pairs(more) do settings[key] = value end
   check.setup(settings)
 end
@@ -54,14 +54,32 @@ function fleet.answering(ids, patience, more, failed)
   return working
 end
 
+-- Whether the test that ended last could not run because the server lacks something, which says nothing of the device.
+local lacking
+
+-- Ends a test for want of something that the server should have, `operators` or `sensors`; reason is a text or an error.
+function fleet.missing(t, name, reason)
+  lacking = true
+  t:missing(name, "%s", type(reason) == "table" and reason.message or tostring(reason))
+end
+
+-- Calls fn, which needs operators.
+function fleet.operator(t, fn, ...)
+  local ok, err = pcall(fn, ...)
+  if ok then return end
+  if type(err) == "table" and err.code == 207000 then fleet.missing(t, "operators", err) end
+  error(err, 0)
+end
+
 local function answers(id) return (pcall(function() npu.device(id):memory() end)) end
 
 -- Does test(row) for the rows of a list, each of which gives the result of a test of the device, until the device is lost,
 -- which fails.
 function fleet.each(id, rows, test)
   for _, row in ipairs(rows) do
+    lacking = false
     local result = test(row)
-    if result == "fail" or result == "error" then fleet.sick[id] = true end
+    if result == "fail" or result == "error" and not lacking then fleet.sick[id] = true end
     if fleet.sick[id] and not answers(id) then
       fleet.lost[id] = true
       check.test("answers still", {device = id, open = false}, function(t)

@@ -11,6 +11,7 @@ import (
 type level struct {
 	thread *lua.LState    // on which the function runs
 	frame  *frame         // nil: the place of a tail call, or what called the first function
+	inner  *frame         // where the function is: its frame, or that of a section of it
 	tails  int            // without a frame: how many functions gave their place to the one above
 	fn     *lua.LFunction // nil: none
 }
@@ -23,8 +24,9 @@ type stack struct {
 	thread  *lua.LState
 	outer   []*lua.LState // threads that wait for it, innermost first; nil: those that own it
 	frame   *frame
-	running bool // no level was given yet
-	tails   int  // of the last level
+	inner   *frame // of a section whose function comes next; nil: none
+	running bool   // no level was given yet
+	tails   int    // of the last level
 }
 
 // stackOf is the stack of the function that runs on L.
@@ -91,8 +93,14 @@ func (s *stack) next() (level, bool) {
 		if f.fn == nil || f.parent != nil && isHidden(f.parent.fn) || !s.running && f.isOperator() {
 			continue
 		}
-		s.running, s.frame = false, f.parent
-		l := level{thread: s.thread, frame: f, fn: f.fn}
+		if s.inner == nil {
+			s.inner = f
+		}
+		if !f.fn.IsG && isSection(f.fn.Proto) && f.parent != nil {
+			continue
+		}
+		l := level{thread: s.thread, frame: f, inner: s.inner, fn: f.fn}
+		s.running, s.frame, s.inner = false, f.parent, nil
 		switch {
 		case isHidden(f.fn):
 			l.fn, s.tails = s.t.public(f.fn, f.tailCalls)
@@ -144,7 +152,7 @@ func (l level) line() int {
 	if !l.isLua() {
 		return -1
 	}
-	return l.frame.line()
+	return l.inner.line()
 }
 
 // name is what the caller calls the function at l, and what kind of variable that is: both empty where nothing tells.

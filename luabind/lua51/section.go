@@ -1,6 +1,7 @@
 package lua51
 
 import (
+	lua "github.com/yuin/gopher-lua"
 	"github.com/yuin/gopher-lua/ast"
 )
 
@@ -122,10 +123,18 @@ func (r *rewriter) isVisible(name string) bool {
 	return false
 }
 
+// sectionName is the parameter, never given, by which the functions of sections are known.
+const sectionName = "\x00section"
+
+// isSection reports whether proto is a part of the function around it.
+func isSection(proto *lua.FunctionProto) bool {
+	return proto.NumParameters == 1 && proto.DbgLocals[0].Name == sectionName
+}
+
 // section is the call of a function of its own.
 func section(stmts []ast.Stmt) ast.Stmt {
 	first, last := stmts[0], stmts[len(stmts)-1]
-	fn := &ast.FunctionExpr{ParList: &ast.ParList{}, Stmts: stmts}
+	fn := &ast.FunctionExpr{ParList: &ast.ParList{Names: []string{sectionName}}, Stmts: stmts}
 	fn.SetLine(first.Line())
 	fn.SetLastLine(max(last.Line(), last.LastLine()))
 	at := at{first}

@@ -45,7 +45,7 @@ fuzz:
 	    (cd "$$dir" && CGO_ENABLED=1 $(GO) test -race -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x .); \
 	  done; \
 	done
-	$(GO) test ./tests -run '^TestLuaDifferential$$' -lua-programs=20000 -lua-seed=$$(date +%s)
+	$(GO) test ./tests -run '^TestLua(Differential|Syntax)$$' -lua-programs=20000 -lua-seed=$$(date +%s)
 
 # the reference manual, from the tables in luabind
 docs:

@@ -133,6 +133,7 @@ func environments(g *generator) {
 	}
 	g.line("\tshow(rawget(env, 'G1'), rawget(env, 'NEW')) return f(%s)", g.literal(num))
 	g.line("end)")
+	g.line("try(%s)", g.pick("setfenv, {}, {}", "getfenv, 99", "setfenv, print, {}", "getfenv, -1", "setfenv, 99, {}", "getfenv, 'x'", "setfenv, function() end, 5"))
 	g.line("NEW = nil")
 }
 
@@ -171,7 +172,7 @@ func functionInfo(g *generator) {
 	g.line("end")
 	g.line("do local i = debug.getinfo(%s, 'S') show(i.linedefined, i.lastlinedefined, i.what) end", f)
 	g.line("do local i = debug.getinfo(%s, 'S') show(i.linedefined, i.lastlinedefined, i.what) end", g.pick("function() end", "function()\n\nend", "function\n() end"))
-	g.line("do local i = debug.getinfo(1, 'Sl') show(i.currentline, i.linedefined) end")
+	g.line("do local i = debug.getinfo(1, 'Sl') show(i.currentline, i.what, i.linedefined) end")
 }
 
 // wrong is an expression that fails, over z, which is nil, t, a table, and s, a text.
@@ -189,7 +190,7 @@ func failingExpressions(g *generator) {
 		g.line("\tlocal function inner() return %s end", g.wrong())
 		g.line("\treturn (inner())")
 	} else {
-		g.line("\t%s", fmt.Sprintf(g.pick("return %s", "local r = %s return r", "t.r = %s", "GLOBAL = %s", "show(%s)", "if %s then return 1 end", "while %s do return 2 end", "return id(%s)", "for i = 1, (%s) do end", "local r = {1, %s}", "t[%s] = 1", "return not %s", "repeat until %s", "local a, b = 1, %s"), g.wrong()))
+		g.line("\t%s", fmt.Sprintf(g.pick("return %s", "local r = %s return r", "t.r = %s", "GLOBAL = %s", "show(%s)", "if %s then return 1 end", "while %s do return 2 end", "return id(%s)", "for i = 1, (%s) do end", "local r = {1, %s}", "t[%s] = 1", "return not %s", "repeat if %s then break end until true", "local a, b = 1, %s"), g.wrong()))
 	}
 	g.line("end, 'text')")
 }
@@ -429,7 +430,7 @@ func multipleReturns(g *generator) {
 
 func numericCalls(g *generator) {
 	g.use("library call with a number")
-	g.line("try(%s, %s, %s)", g.pick("math.fmod", "math.pow", "math.max", "math.min", "math.ldexp", "math.modf", "math.frexp", "math.floor", "math.ceil", "math.abs", "math.sqrt", "string.rep", "string.sub", "string.byte", "string.char", "unpack", "select", "table.concat", "string.len", "tostring", "rawequal", "math.log10"),
+	g.line("try(%s, %s, %s)", g.pick("math.fmod", "math.pow", "math.max", "math.min", "math.ldexp", "math.modf", "math.frexp", "math.floor", "math.ceil", "math.abs", "math.sqrt", "string.rep", "string.sub", "string.byte", "string.char", "select", "table.concat", "string.len", "tostring", "rawequal", "math.log10"),
 		g.pick("1", "-1", "2.5", "-2.5", "'7'", "'abc'", "0", "1e15", "nil", "{}", "{1, 2, 3}", "65"), g.pick("1", "2", "-1", "'2'", "0", "nil", "3.7", "2^31", "-0.5", "', '"))
 }
 

@@ -73,9 +73,9 @@ func TestLuaSyntax(t *testing.T) {
 	}
 	n := 2 * *luaPrograms
 	if n == 0 {
-		n = 4000
+		n = 2000
 		if testing.Short() {
-			n = 400
+			n = 200
 		}
 	}
 	dir := t.TempDir()

@@ -1,6 +1,8 @@
 package npu
 
 import (
+	"cmp"
+	"errors"
 	"time"
 
 	"npulua/npu/internal/driver"
@@ -37,42 +39,65 @@ func (t *Thread) Device(id int) (*Device, error) {
 		e.Call = "aclrtSetDevice"
 		return nil, e
 	}
-	s.retaining.Lock() // two threads that retain one device get one handle
-	defer s.retaining.Unlock()
+	dev, err := s.retained(id)
+	if err != nil {
+		return nil, err
+	}
+	if dev == nil {
+		if dev, err = t.retain(id); err != nil {
+			return nil, err
+		}
+	}
+	t.setCurrent(dev.deflt)
+	return dev, nil
+}
+
+// retained is the handle of device id, nil where the session has not retained it. It fails while the device is being closed.
+func (s *Session) retained(id int) (*Device, error) {
 	s.mu.Lock()
 	dev := s.devices[id]
 	s.mu.Unlock()
-	if dev != nil && !dev.res.closed.Load() {
-		if err := dev.res.usable(); err != nil {
-			return nil, err
-		}
-		t.setCurrent(dev.deflt)
-		return dev, nil
+	if dev == nil || dev.res.closed.Load() {
+		return nil, nil
 	}
-	dev = &Device{id: id, s: s}
+	return dev, dev.res.usable()
+}
+
+// retain makes the handle of device id, unless another thread does just now: the executor's thread takes them in turn.
+func (t *Thread) retain(id int) (*Device, error) {
+	s := t.s
+	dev := &Device{id: id, s: s}
 	dev.res = &resource{kind: "device", destroy: func(d driver.Driver, force bool) error { return d.ResetDevice(id, force) }}
-	err := t.create(0, dev.res, func(d driver.Driver) error {
+	var others *Device
+	err := t.create(0, dev.res, func(d driver.Driver) (err error) {
+		if others, err = s.retained(id); err != nil || others != nil {
+			return cmp.Or(err, errRetained)
+		}
 		if err := d.SetDevice(id); err != nil {
 			return err
 		}
 		h, err := d.CurrentContext()
-		if err == nil {
-			dev.deflt = newContext(dev, 0, h, &resource{kind: "default context", session: s, parent: dev.res})
+		if err != nil {
+			return err
 		}
-		return err
+		dev.deflt = newContext(dev, 0, h, &resource{kind: "default context", session: s, parent: dev.res})
+		s.mu.Lock()
+		s.devices[id] = dev
+		s.mu.Unlock()
+		return s.adopt(t, dev.deflt.res)
 	})
-	if err != nil {
-		return nil, err
+	if others != nil {
+		return others, nil
 	}
-	if err := s.adopt(t, dev.deflt.res); err != nil {
-		return nil, err
+	if err != nil { // also where the session is being closed
+		dev.res.ending.Store(true)
+		dev.res.closed.Store(true)
 	}
-	s.mu.Lock()
-	s.devices[id] = dev
-	s.mu.Unlock()
-	t.setCurrent(dev.deflt)
-	return dev, nil
+	return dev, err
 }
+
+// errRetained says that another thread was faster.
+var errRetained = errors.New("retained")
 
 // ID is the number of the device among the visible ones, from 0.
 func (dev *Device) ID() int { return dev.id }

@@ -3,6 +3,9 @@ package npu_test
 import (
 	"context"
 	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -525,23 +528,51 @@ func lifeSeeds(f *testing.F) {
 // FuzzShares: buffers go between goroutines, to one receiver or many, and are closed on both sides.
 func FuzzShares(f *testing.F) {
 	lifeSeeds(f)
-	acts := []lifeAct{lifeHost, lifeHost, lifeShare, lifeShare, lifeReceive, lifeReceive, lifeReceive, lifeDrop, lifeClose, lifeClose, lifeCollect,
-		lifeAccess, lifeAccess, lifeStream, lifeAlloc, lifeCopy, lifeBlockingCopy, lifeWait, lifeSpawn, lifeScope, lifeCancel, lifeSlice, lifeCallback}
-	f.Fuzz(func(t *testing.T, code []byte) { live(t, code, acts) })
+	f.Fuzz(func(t *testing.T, code []byte) { live(t, code, sharesActs) })
 }
+
+var sharesActs = []lifeAct{lifeHost, lifeHost, lifeShare, lifeShare, lifeReceive, lifeReceive, lifeReceive, lifeDrop, lifeClose, lifeClose, lifeCollect,
+	lifeAccess, lifeAccess, lifeStream, lifeAlloc, lifeCopy, lifeBlockingCopy, lifeWait, lifeSpawn, lifeScope, lifeCancel, lifeSlice, lifeCallback}
 
 // FuzzWaits: operands are closed by other tasks while something waits that is to use them.
 func FuzzWaits(f *testing.F) {
 	lifeSeeds(f)
-	acts := []lifeAct{lifeSpawn, lifeSpawn, lifeStream, lifeAlloc, lifeHost, lifeSlice, lifeLaunch, lifeLaunch, lifeCopy, lifeCopy, lifeBlockingCopy, lifeBlockingCopy,
-		lifeAccess, lifeFill, lifeCallback, lifeWait, lifeWait, lifeClose, lifeClose, lifeEvent, lifeOrder, lifeCapture, lifeReplay, lifeCancel, lifeCollect, lifeScope}
-	f.Fuzz(func(t *testing.T, code []byte) { live(t, code, acts) })
+	f.Fuzz(func(t *testing.T, code []byte) { live(t, code, waitsActs) })
 }
+
+var waitsActs = []lifeAct{lifeSpawn, lifeSpawn, lifeStream, lifeAlloc, lifeHost, lifeSlice, lifeLaunch, lifeLaunch, lifeCopy, lifeCopy, lifeBlockingCopy, lifeBlockingCopy,
+	lifeAccess, lifeFill, lifeCallback, lifeWait, lifeWait, lifeClose, lifeClose, lifeEvent, lifeOrder, lifeCapture, lifeReplay, lifeCancel, lifeCollect, lifeScope}
 
 // FuzzClosing: parents are closed and reset while others make something in them.
 func FuzzClosing(f *testing.F) {
 	lifeSeeds(f)
-	acts := []lifeAct{lifeDevice, lifeContext, lifeStream, lifeStream, lifeEvent, lifeAlloc, lifeAlloc, lifeHost, lifeLaunch, lifeCopy, lifeBlockingCopy, lifeFill,
-		lifeOrder, lifeCapture, lifeReplay, lifeSpawn, lifeSpawn, lifeWait, lifeCloseContext, lifeCloseDevice, lifeCloseDevice, lifeClose, lifeScope, lifeCancel, lifeCollect}
-	f.Fuzz(func(t *testing.T, code []byte) { live(t, code, acts) })
+	f.Fuzz(func(t *testing.T, code []byte) { live(t, code, closingActs) })
+}
+
+var closingActs = []lifeAct{lifeDevice, lifeContext, lifeStream, lifeStream, lifeEvent, lifeAlloc, lifeAlloc, lifeHost, lifeLaunch, lifeCopy, lifeBlockingCopy, lifeFill,
+	lifeOrder, lifeCapture, lifeReplay, lifeSpawn, lifeSpawn, lifeWait, lifeCloseContext, lifeCloseDevice, lifeCloseDevice, lifeClose, lifeScope, lifeCancel, lifeCollect}
+
+var (
+	livesCount = flag.Int("lives", 20, "random programs of TestLives for each kind")
+	livesSeed  = flag.Uint64("lives-seed", 1, "of TestLives")
+)
+
+// TestLives is the fuzz targets by dice, in one process that tells what ends it.
+func TestLives(t *testing.T) {
+	for _, kind := range []struct {
+		name string
+		acts []lifeAct
+	}{{"shares", sharesActs}, {"waits", waitsActs}, {"closing", closingActs}} {
+		dice := rand.New(rand.NewPCG(*livesSeed, 1))
+		for i := range *livesCount {
+			code := make([]byte, 40+dice.IntN(500))
+			for j := range code {
+				code[j] = byte(dice.Uint32())
+			}
+			t.Run(fmt.Sprint(kind.name, " ", i), func(t *testing.T) { live(t, code, kind.acts) })
+			if t.Failed() {
+				t.Fatalf("program %x", code)
+			}
+		}
+	}
 }

@@ -69,8 +69,6 @@ type Session struct {
 	closings atomic.Uint64 // handles closed so far
 	threads  atomic.Int64  // registered
 
-	retaining sync.Mutex // held while a device is retained
-
 	mu       sync.Mutex
 	root     *resource
 	live     map[string]int   // open handles by kind

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"runtime"
 	"strings"
 	"testing"
@@ -164,39 +166,61 @@ func FuzzLifetimes(f *testing.F) {
 		}
 		f.Add(data)
 	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if len(data) > 600 {
-			t.Skip("long programs find nothing that short ones do not")
+	f.Fuzz(live)
+}
+
+var (
+	livesCount = flag.Int("lives", 5, "random programs of TestLifetimes")
+	livesSeed  = flag.Uint64("lives-seed", 1, "of TestLifetimes")
+)
+
+// TestLifetimes is FuzzLifetimes by dice, in one process that tells what ends it.
+func TestLifetimes(t *testing.T) {
+	dice := rand.New(rand.NewPCG(*livesSeed, 2))
+	for i := range *livesCount {
+		data := make([]byte, 60+dice.IntN(500))
+		for j := range data {
+			data[j] = byte(dice.Uint32())
 		}
-		program := lifeProgram(data)
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		var out bytes.Buffer
-		in, err := luabind.Open(ctx, luabind.Options{Session: npu.Options{Backend: "sim", Sim: "910b:2", Guarded: true}, Stdout: &out, Stderr: io.Discard})
-		if err != nil {
-			t.Fatal(err)
+		if !t.Run(fmt.Sprint(i), func(t *testing.T) { live(t, data) }) {
+			return
 		}
-		done := make(chan error, 1)
-		go func() {
-			err := in.RunString(program, "=life")
-			if err == nil {
-				err = in.Finish()
-			}
-			done <- errors.Join(err, in.Close(false))
-		}()
-		select {
-		case err = <-done:
-		case <-time.After(90 * time.Second):
-			buf := make([]byte, 1<<20)
-			t.Fatalf("the script hangs:\n%s\n%s", program, buf[:runtime.Stack(buf, true)])
+	}
+}
+
+// live runs the program of data.
+func live(t *testing.T, data []byte) {
+	if len(data) > 600 {
+		t.Skip("long programs find nothing that short ones do not")
+	}
+	program := lifeProgram(data)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var out bytes.Buffer
+	in, err := luabind.Open(ctx, luabind.Options{Session: npu.Options{Backend: "sim", Sim: "910b:2", Guarded: true}, Stdout: &out, Stderr: io.Discard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		err := in.RunString(program, "=life")
+		if err == nil {
+			err = in.Finish()
 		}
-		var p *npu.PanicError
-		if errors.As(err, &p) {
-			t.Errorf("%v\n%s\n%s", err, p.Stack, program)
-		}
-		if err != nil && strings.Contains(err.Error(), "life:") && strings.Contains(err.Error(), "near") {
-			t.Errorf("the program cannot be compiled: %v\n%s", err, program)
-		}
-		noTasks(t)
-	})
+		done <- errors.Join(err, in.Close(false))
+	}()
+	select {
+	case err = <-done:
+	case <-time.After(90 * time.Second):
+		buf := make([]byte, 1<<20)
+		t.Fatalf("the script hangs:\n%s\n%s", program, buf[:runtime.Stack(buf, true)])
+	}
+	var p *npu.PanicError
+	if errors.As(err, &p) {
+		t.Errorf("%v\n%s\n%s", err, p.Stack, program)
+	}
+	if err != nil && strings.Contains(err.Error(), "life:") && strings.Contains(err.Error(), "near") {
+		t.Errorf("the program cannot be compiled: %v\n%s", err, program)
+	}
+	noTasks(t)
 }

@@ -271,8 +271,13 @@ func (r *resource) close(t *Thread, by string, force bool) error {
 // stuck reports whether r is a context whose destruction might never return: nobody waits for its work, which the
 // driver cannot break off and would wait for.
 func (r *resource) stuck(t *Thread) bool {
+	if r.stream == nil || r.kind != "context" {
+		return false
+	}
+	r.session.mu.Lock()
 	abandoned := t.group.abandoned() || r.scope != nil && r.scope.force
-	if !abandoned || r.stream == nil || r.kind != "context" {
+	r.session.mu.Unlock()
+	if !abandoned {
 		return false
 	}
 	idle := false

@@ -132,3 +132,27 @@ func TestQueueFull(t *testing.T) {
 		within(t, "the call", func() { look(t, c, func() {}) })
 	})
 }
+
+// A place that is cancelled holds no command, and between Begin and Submit nothing can wait.
+func TestCancelledPlace(t *testing.T) {
+	f, e := newFake(t, executor.Options{})
+	c := e.NewCaller(background)
+	defer c.Close()
+	p, cmd := c.Begin()
+	cmd.Op, cmd.Context = driver.OpCopy, 1
+	p.Cancel()
+	p, cmd = c.Begin()
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("a call between Begin and Submit did not panic")
+			}
+		}()
+		_ = c.Call(0, func(driver.Driver) error { return nil })
+	}()
+	p.Cancel()
+	var n int
+	if err := c.Call(0, func(driver.Driver) error { n = len(f.log); return nil }); err != nil || n != 0 {
+		t.Errorf("%d commands, %v, want none", n, err)
+	}
+}

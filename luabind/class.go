@@ -54,6 +54,7 @@ type call struct {
 	skip    int  // arguments before the first one of the function: 1 for self
 	plain   bool // errors are text
 	nret    int
+	weighed bool // operands and results count: see charges.go
 }
 
 // qualified is the name of the function as scripts write it.
@@ -80,7 +81,7 @@ func (in *Interp) enter(L *lua.LState) *call {
 	} else {
 		c = new(call)
 	}
-	c.in, c.L, c.t, c.nret, c.plain = in, L, in.thread, 0, false
+	c.in, c.L, c.t, c.nret, c.plain, c.weighed = in, L, in.thread, 0, false, false
 	c.site = in.sites.here(L)
 	if c.site == 0 { // a Go function is all that a task runs
 		c.site = in.sched.Current().SpawnSite()
@@ -100,6 +101,9 @@ func (c *call) leave(err error) int {
 	in, n := c.in, c.nret
 	if err != nil || in.exiting {
 		in.raise(c, err)
+	}
+	if c.weighed {
+		c.chargeValues(c.L.GetTop() - n + 1)
 	}
 	in.calls = append(in.calls, c)
 	return n
@@ -188,10 +192,11 @@ func (b *binding[T]) wrap(self T, bound *any) lua.LValue {
 
 // method makes the Go function behind a row: check self, call, raise.
 func (b *binding[T]) method(m *method[T]) lua.LGFunction {
-	in := b.in
+	in, weighed := b.in, b.in.weighed(b.cl.name, m.name, 1)
 	return func(L *lua.LState) int {
 		c := in.enter(L)
 		c.owner, c.name, c.options, c.skip, c.plain = b.cl.name, m.name, m.options, 1, b.cl.plain
+		c.weigh(weighed)
 		self, _ := b.self(L)
 		return c.leave(invoke(c, self, m.fn, b.cl.name))
 	}

@@ -10,9 +10,10 @@ import (
 	"npulua/npu"
 )
 
-// openSandbox opens the sandbox of opts, where there is one.
-func (in *Interp) openSandbox(opts *Options) error {
+// openLimits opens the sandbox of opts, or, where there is none, what counts the memory.
+func (in *Interp) openLimits(opts *Options) error {
 	if opts.Sandbox == nil {
+		in.memory = openLedger(nil, nil)
 		return nil
 	}
 	script := opts.Script
@@ -28,16 +29,18 @@ func (in *Interp) openSandbox(opts *Options) error {
 	if err != nil {
 		return err
 	}
-	in.policy = p
+	in.policy, in.memory = p, p.ledger
 	opts.Session.Memory = hostMemory{p.ledger}
 	return nil
 }
 
-// closeSandbox is called when no script runs any more.
-func (in *Interp) closeSandbox() {
+// closeLimits is called when no script runs any more.
+func (in *Interp) closeLimits() {
 	if in.policy != nil {
 		in.policy.close()
+		return
 	}
+	in.memory.close()
 }
 
 // confine takes from the libraries of Lua what reaches into other functions, or out of the machine.
@@ -60,7 +63,7 @@ func (in *Interp) mayCompile(n int) error {
 	if in.policy == nil {
 		return nil
 	}
-	in.policy.Ran(n * compileSteps)
+	in.threads.Spend(n * compileSteps)
 	return checkSource(n)
 }
 
@@ -69,7 +72,7 @@ const compileSteps = 5
 
 const (
 	machineBytes = 512 << 10 // what a worker takes before it does anything, about
-	machineSteps = 20_000    // instructions that making it counts as
+	machineSteps = 100_000   // instructions that making it counts as
 )
 
 // takeMachine asks for a worker: many would be there before the heap shows them.
@@ -77,7 +80,7 @@ func (in *Interp) takeMachine() error {
 	if in.policy == nil {
 		return nil
 	}
-	in.policy.Ran(machineSteps)
+	in.threads.Spend(machineSteps)
 	return hostMemory{in.policy.ledger}.Take(machineBytes)
 }
 

@@ -69,6 +69,9 @@ func (wholeDisk) Room(int)                                     {}
 
 var _ disk = (*policy)(nil)
 
+// Room implements disk.
+func (p *policy) Room(n int) { p.ask(int64(n)) }
+
 // entrySteps is how many instructions an entry of a directory counts as that is read or removed.
 const entrySteps = 20
 

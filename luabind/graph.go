@@ -37,11 +37,13 @@ func streamCapture(c *call, s *npu.Stream) error {
 		return err
 	}
 	in, L := c.in, c.L
+	before := in.threads.Spent()
 	g, err := s.Capture(c.t, func() error {
 		_, err := in.protected(L, fn)
 		return err
 	})
 	if err == nil {
+		in.chargeReplays(g, in.threads.Spent()-before)
 		c.push(in.graph(g))
 	}
 	return err
@@ -52,6 +54,7 @@ func graphReplay(c *call, g *npu.Graph) error {
 	if err != nil {
 		return err
 	}
+	c.charge(c.in.replays[g])
 	return g.Replay(c.t, s)
 }
 
@@ -100,4 +103,7 @@ func graphSave(c *call, g *npu.Graph) error {
 	return g.SaveDOTTo(c.in.target(path))
 }
 
-func graphClose(c *call, g *npu.Graph) error { return g.Close(c.t) }
+func graphClose(c *call, g *npu.Graph) error {
+	delete(c.in.replays, g)
+	return g.Close(c.t)
+}

@@ -28,6 +28,9 @@ type jsonDecoder struct {
 // jsonRound is how many values are read or written between two looks at whether the script has been ended.
 const jsonRound = 256
 
+// jsonBytes is what a value takes, about: most are in tables of few.
+const jsonBytes = 100
+
 func isEnd(err error) bool { return errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) }
 
 // errorf is an error at the token that was read last.
@@ -54,6 +57,7 @@ func (d *jsonDecoder) syntax(err error) error {
 func (d *jsonDecoder) value(level int) (lua.LValue, error) {
 	if d.count++; d.count%jsonRound == 0 {
 		lua51.Charge(d.in.state, jsonRound)
+		lua51.Room(d.in.state, jsonRound*jsonBytes)
 	}
 	t, err := d.d.ReadToken()
 	if err != nil {

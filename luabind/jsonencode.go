@@ -34,6 +34,7 @@ func (in *Interp) encodeJSON(v lua.LValue, indent, depth int) (string, error) {
 	}
 	e := &jsonEncoder{in: in, e: jsontext.NewEncoder(&b, options...), on: make(map[*lua.LTable]bool), depth: depth}
 	err := e.value(v)
+	lua51.Charge(in.state, e.count%jsonRound)
 	return strings.TrimSuffix(b.String(), "\n"), err
 }
 

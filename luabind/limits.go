@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"npulua/luabind/lua51"
 )
 
 const (
@@ -20,6 +22,10 @@ const (
 	// slack is how far above the limit the process is ended without teardown.
 	slack = 256 << 20
 )
+
+// starving is which part of the memory is left when scripts are told that it is short, where there is no sandbox: the
+// collector needs more time the less it has.
+const starving = 8
 
 // LimitError is the cause of the end of scripts that exceeded a limit of their sandbox.
 type LimitError struct {
@@ -37,31 +43,44 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("the scripts have run the %d instructions that the sandbox lets them", e.Limit)
 }
 
-// ledger counts what all machines of a session take, and ends them when that is too much. Its methods may be called
-// from any goroutine.
+// ledger counts what all machines of a session take. In a sandbox it ends them when that is too much; without one it
+// refuses memory that the process cannot have. Its methods may be called from any goroutine.
 type ledger struct {
-	limits *Sandbox
-	end    func(error) // called once
-	base   int64       // heap in use before the first script
-	before int64       // memory limit of Go's runtime that Close sets again
+	limits *Sandbox // nil: there is no sandbox
+	memory int64    // bytes; 0: no limit
+	end    func(error)
+	base   int64 // heap in use before the first script
+	before int64 // memory limit of Go's runtime that Close sets again
 	stop   chan struct{}
 	ended  sync.WaitGroup
 
 	instructions atomic.Int64
 	written      atomic.Int64
 	taken        atomic.Int64 // outside of Go's heap
-	pending      atomic.Int64 // asked for since the heap was looked at
+	pending      atomic.Int64 // asked for in small pieces since the heap was looked at
 
 	exceeded   atomic.Pointer[LimitError]
 	collecting sync.Mutex
+
+	mu       sync.Mutex
+	reserved int64                   // granted, and not taken yet
+	machines map[*lua51.Threads]bool // that are told when memory is short; nil: the ledger is closed
 }
 
-// openLedger begins to count. end is called when a limit is exceeded.
+// openLedger begins to count. end is called when a limit of a sandbox is exceeded; limits is nil where there is none.
 func openLedger(limits *Sandbox, end func(error)) *ledger {
-	l := &ledger{limits: limits, end: end, stop: make(chan struct{})}
+	l := &ledger{limits: limits, end: end, stop: make(chan struct{}), machines: make(map[*lua51.Threads]bool)}
 	l.base, _ = heap()
-	if limits.Memory > 0 {
-		l.before = debug.SetMemoryLimit(l.base + limits.Memory + garbage) // collect harder before it is reached
+	if limits == nil {
+		l.base = 0
+		if l.memory = mostMemory(); l.memory > 0 {
+			l.before = debug.SetMemoryLimit(min(debug.SetMemoryLimit(-1), l.memory))
+			l.watchCollections()
+		}
+		return l
+	}
+	if l.memory = limits.Memory; l.memory > 0 {
+		l.before = debug.SetMemoryLimit(l.base + l.memory + garbage) // collect harder before it is reached
 		l.ended.Go(l.watch)
 	}
 	return l
@@ -71,9 +90,56 @@ func openLedger(limits *Sandbox, end func(error)) *ledger {
 func (l *ledger) close() {
 	close(l.stop)
 	l.ended.Wait()
-	if l.limits.Memory > 0 {
+	l.mu.Lock()
+	l.machines = nil
+	l.mu.Unlock()
+	if l.memory > 0 {
 		debug.SetMemoryLimit(l.before)
 	}
+}
+
+// join has a machine told when memory is short; leave ends that.
+func (l *ledger) join(t *lua51.Threads) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.machines != nil {
+		l.machines[t] = true
+	}
+}
+
+func (l *ledger) leave(t *lua51.Threads) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.machines, t)
+}
+
+// most is how much memory may be in use.
+func (l *ledger) most() int64 {
+	if l.limits == nil {
+		return l.memory - l.memory/starving
+	}
+	return l.memory
+}
+
+// watchCollections looks, after each collection of garbage, whether what is left is too much: scripts take most of
+// their memory in pieces that nobody is asked for.
+func (l *ledger) watchCollections() {
+	w := &struct{ ledger *ledger }{l}
+	runtime.SetFinalizer(w, func(w *struct{ ledger *ledger }) {
+		l := w.ledger
+		_, live := l.used()
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.machines == nil {
+			return
+		}
+		if live > l.memory {
+			for t := range l.machines {
+				t.Starve()
+			}
+		}
+		l.watchCollections()
+	})
 }
 
 // watch looks at the heap all the time: a library function may take much between two instructions.
@@ -86,11 +152,11 @@ func (l *ledger) watch() {
 			return
 		case <-tick.C:
 		}
-		if err := l.look(0, l.limits.Memory, garbage); err != nil {
+		if err := l.look(0, l.memory, garbage); err != nil {
 			l.exceed(err)
 		}
-		if all, _ := l.used(); l.limits.Kill != nil && all > l.limits.Memory+slack {
-			l.limits.Kill(&LimitError{"memory", l.limits.Memory})
+		if all, _ := l.used(); l.limits.Kill != nil && all > l.memory+slack {
+			l.limits.Kill(&LimitError{"memory", l.memory})
 		}
 	}
 }
@@ -113,7 +179,7 @@ func (l *ledger) used() (all, live int64) {
 // look fails where n bytes more than what is in use are more than limit. It collects garbage to know that only where
 // there may be much of it.
 func (l *ledger) look(n, limit, garbage int64) *LimitError {
-	if l.limits.Memory == 0 {
+	if l.memory == 0 {
 		return nil
 	}
 	tooMuch := func() bool {
@@ -131,7 +197,7 @@ func (l *ledger) look(n, limit, garbage int64) *LimitError {
 	if _, live := l.used(); live+n <= limit {
 		return nil
 	}
-	return &LimitError{"memory", l.limits.Memory}
+	return &LimitError{"memory", l.memory}
 }
 
 // exceed ends the scripts.
@@ -146,20 +212,58 @@ func (l *ledger) Ran(n int) {
 	if limit := l.limits.Instructions; limit > 0 && l.instructions.Add(int64(n)) > limit {
 		l.exceed(&LimitError{"instructions", limit})
 	}
-	if err := l.look(0, l.limits.Memory, garbage); err != nil {
+	if err := l.look(0, l.memory, garbage); err != nil {
 		l.exceed(err)
 	}
 }
 
-// Room implements lua51.Limits.
-func (l *ledger) Room(n int) {
-	if l.pending.Add(int64(n)) < sampleBytes {
-		return
+// reserveTime is how long a machine waits for the memory that others have been granted and then gave back.
+const reserveTime = time.Second
+
+// Room implements lua51.Limits. What one machine is granted the next one that asks cannot have, even where it is not on
+// the heap yet.
+func (l *ledger) Room(before, n int) bool {
+	if before >= sampleBytes {
+		l.mu.Lock()
+		l.reserved -= int64(before)
+		l.mu.Unlock()
 	}
-	l.pending.Store(0)
-	if err := l.look(int64(n), l.limits.Memory, garbage); err != nil {
+	if n < sampleBytes {
+		if n == 0 || l.pending.Add(int64(n)) < sampleBytes {
+			return true
+		}
+		l.pending.Store(0)
+		return l.granted(l.look(int64(n), l.most(), garbage))
+	}
+	for waited := time.Duration(0); ; waited += time.Millisecond {
+		l.mu.Lock()
+		others := l.reserved
+		err := l.look(others+int64(n), l.most(), garbage)
+		if err == nil {
+			l.reserved += int64(n)
+		}
+		l.mu.Unlock()
+		if err == nil || others == 0 || waited >= reserveTime || l.exceeded.Load() != nil {
+			return l.granted(err)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// ask is Room for what no machine takes by an instruction.
+func (l *ledger) ask(n int64) bool {
+	l.mu.Lock()
+	others := l.reserved
+	l.mu.Unlock()
+	return l.granted(l.look(others+n, l.most(), garbage))
+}
+
+// granted is what Room answers. In a sandbox what is too much ends the scripts, perhaps a moment later.
+func (l *ledger) granted(err *LimitError) bool {
+	if err != nil && l.limits != nil {
 		l.exceed(err)
 	}
+	return err == nil
 }
 
 // write is asked before n bytes go to a file or a stream.
@@ -191,9 +295,8 @@ func (m hostMemory) Give(n int64) { m.taken.Add(-n) }
 
 // Room implements npu.HostMemory. Some of the memory is left for Lua, which has to go on.
 func (m hostMemory) Room(n int64) error {
-	limit := m.limits.Memory
-	if err := m.look(n, limit-limit/8, 0); err != nil {
-		return fmt.Errorf("requested %d B, the sandbox has %s in all", n, sizeText(m.limits.Memory))
+	if err := m.look(n, m.memory-m.memory/8, 0); err != nil {
+		return fmt.Errorf("requested %d B, the sandbox has %s in all", n, sizeText(m.memory))
 	}
 	return nil
 }

@@ -81,6 +81,7 @@ type Interp struct {
 	thread   *npu.Thread
 	threads  *lua51.Threads
 	linker   *lua51.Linker
+	memory   *ledger // of what all machines of the session take
 	policy   *policy // of Options.Sandbox, shared with workers; nil: none
 	io       *lua51.IO
 	std      *lua51.Streams
@@ -126,7 +127,8 @@ type Interp struct {
 	tasks     *binding[*task]
 	channels  *binding[*npu.Channel]
 	faults    *binding[*npu.Fault]
-	args      []npu.Arg // scratch of launches
+	args      []npu.Arg            // scratch of launches
+	replays   map[*npu.Graph]int64 // what replays count as; nil: nothing was recorded, or nobody counts
 
 	start      time.Time     // of the main script's machine: when it was made
 	parent     *Interp       // of a worker: the machine of the main script
@@ -161,13 +163,13 @@ func Open(ctx context.Context, opts Options) (*Interp, error) {
 	in.ctx = ctx
 	opts.Session.Where = in.sites.text
 	opts.Session.History = opts.Session.History || opts.Interactive
-	if err := in.openSandbox(&opts); err != nil {
+	if err := in.openLimits(&opts); err != nil {
 		in.cancel(nil)
 		return nil, err
 	}
 	session, err := npu.Open(ctx, opts.Session)
 	if err != nil {
-		in.closeSandbox()
+		in.closeLimits()
 		in.cancel(nil)
 		return nil, err
 	}
@@ -255,9 +257,8 @@ func (in *Interp) openStreams() {
 func (in *Interp) openLibraries(ctx context.Context) {
 	in.threads = lua51.OpenThreads(in.L, ctx)
 	in.sites.threads = in.threads
-	if in.policy != nil {
-		in.threads.SetLimits(in.policy)
-	}
+	in.threads.SetLimits(in.memory, in.policy != nil)
+	in.memory.join(in.threads)
 	in.linker = lua51.NewLinker(in.L)
 	lua51.OpenBase(in.L, in.std.Stdout, npu.Suggest)
 	lua51.OpenString(in.L)
@@ -342,7 +343,7 @@ func (in *Interp) Close(force bool) error {
 	in.closeLogs()
 	in.web.Close()
 	in.removeTempDirs()
-	in.closeSandbox()
+	in.closeLimits()
 	in.cancel(nil)
 	return err
 }

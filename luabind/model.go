@@ -99,6 +99,7 @@ func modelRun(c *call, m *npu.Model) error {
 	if err != nil {
 		return err
 	}
+	c.charge(modelSteps(m, batch))
 	return m.Run(c.t, s, inputs, outputs, batch)
 }
 

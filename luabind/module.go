@@ -22,6 +22,11 @@ type function struct {
 
 var pinnedOption = []option{{"pinned", "false for ordinary memory, which queued copies refuse; true", aBoolean}}
 
+// loadOptions are those of functions that read a file into host memory.
+func loadOptions(most string) []option {
+	return append(slices.Clone(pinnedOption), option{"max_bytes", "size of the elements from which the file is refused, before memory is taken; " + most, anything})
+}
+
 // moduleFunctions is every function of npu, in the order of the manual.
 var moduleFunctions = slices.Concat(coreFunctions, taskFunctions, channelFunctions, workerFunctions)
 
@@ -33,8 +38,8 @@ var coreFunctions = []function{
 	{"current_device", doc{"()", "device", "The device of the current context; nil where there is none.", "", `print(npu.current_device())`}, nil, moduleCurrentDevice},
 	{"host", doc{"(dtype, count or table [, options])", "buffer", "Host memory for `count` elements, all zero, or for the numbers of a table. Pinned memory is what queued copies need; it wants a current context.", "107002 without a current context; 100000 for a type or count that cannot be", `local h = npu.host("float32", {1, 2, 3})`}, pinnedOption, moduleHost},
 	{"copy", doc{"(dst, src)", "", "Blocking copy between any two buffers of the same type and count. Waits for queued work that uses `dst` or writes `src`.", "107000 for operands that are unlike or overlap", `npu.copy(x, h)`}, nil, moduleCopy},
-	{"load_npy", doc{"(path [, options])", "buffer", "Reads a .npy file into host memory of its type and shape.", "100003 where it cannot be read; 100006 for bad content", `local h = npu.load_npy("x.npy")`}, pinnedOption, moduleLoadNPY},
-	{"load_image", doc{"(path [, options])", "buffer", "Reads a PNG or JPEG file into host memory: uint8, shape height x width x channels, with 1 (gray), 3 (colour) or 4 (with transparency) channels. `sample:picture.png` comes with npulua.", "100003 where it cannot be read; 100006 for bad content", `local img = npu.load_image("in.png")`}, pinnedOption, moduleLoadImage},
+	{"load_npy", doc{"(path [, options])", "buffer", "Reads a .npy file into host memory of its type and shape.", "100003 where it cannot be read; 100006 for bad content; 207001 where there is too little memory", `local h = npu.load_npy("x.npy")`}, loadOptions("64 GiB"), moduleLoadNPY},
+	{"load_image", doc{"(path [, options])", "buffer", "Reads a PNG or JPEG file into host memory: uint8, shape height x width x channels, with 1 (gray), 3 (colour) or 4 (with transparency) channels. `sample:picture.png` comes with npulua.", "100003 where it cannot be read; 100006 for bad content; 207001 where there is too little memory", `local img = npu.load_image("in.png")`}, loadOptions("256 MiB"), moduleLoadImage},
 	{"kernel", doc{"(name) or {...}", "kernel", "A built-in kernel, or the declaration of one's own. A kernel in Lua, `sim = function(block, ...)`, runs on the simulator: once a block, with `block.index` (from 1), `block.count` and `block:range(n)` (first and last of n items that are this block's), and the arguments as host buffers and numbers.", "107000 for an unknown name; 100000 for a signature that cannot be read", `local k = npu.kernel "vector_add"`}, []option{
 		{"name", "name of the kernel", anything},
 		{"signature", "`out float32* y, in float32* x, float32 a, uint32 n`: pointers have a direction (`in`, `out`, `inout`), scalars have none; a capital letter is a type that the operands decide", anything},
@@ -193,7 +198,7 @@ func moduleCopy(c *call) error {
 func moduleLoadNPY(c *call) error   { return loadFile(c, c.t.LoadNPY) }
 func moduleLoadImage(c *call) error { return loadFile(c, c.t.LoadImage) }
 
-func loadFile(c *call, load func(file npu.File, pinned bool) (*npu.Buffer, error)) error {
+func loadFile(c *call, load func(file npu.File, o npu.LoadOptions) (*npu.Buffer, error)) error {
 	path, err := c.path(1)
 	if err != nil {
 		return err
@@ -206,7 +211,14 @@ func loadFile(c *call, load func(file npu.File, pinned bool) (*npu.Buffer, error
 	if err != nil {
 		return err
 	}
-	b, err := load(c.in.file(path), pinned)
+	most, err := o.int("max_bytes", 0)
+	if err != nil {
+		return err
+	}
+	if most < 0 {
+		return c.errorf("option \"max_bytes\" must be above 0, got %d", most)
+	}
+	b, err := load(c.in.file(path), npu.LoadOptions{Pinned: pinned, MaxBytes: most})
 	if err == nil {
 		c.push(c.in.buffer(b))
 	}

@@ -107,9 +107,11 @@ func (in *Interp) functionTable(owner string, rows []function, plain bool) *lua.
 	L, t := in.L, in.L.NewTable()
 	for i := range rows {
 		f := &rows[i]
+		weighed := in.weighed(owner, f.name, 0)
 		t.RawSetString(f.name, L.NewFunction(func(L *lua.LState) int {
 			c := in.enter(L)
 			c.owner, c.name, c.options, c.skip, c.plain = owner, f.name, f.options, 0, plain
+			c.weigh(weighed)
 			return c.leave(invokeFunction(c, f.fn))
 		}))
 	}

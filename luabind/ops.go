@@ -34,9 +34,11 @@ func (in *Interp) openOps() *lua.LTable {
 	in.operators = make(map[string]*npu.Operator)
 	ops := in.L.NewTable()
 	for _, o := range npu.Operators() {
+		weighed := in.weighed(opsName, o.Name, 0)
 		ops.RawSetString(o.Name, in.L.NewFunction(func(L *lua.LState) int {
 			c := in.enter(L)
 			c.owner, c.name, c.options, c.skip = opsName, o.Name, nil, 0
+			c.weigh(weighed)
 			return c.leave(invokeFunction(c, operate))
 		}))
 	}
@@ -65,6 +67,7 @@ func operate(c *call) error {
 		args = append(args, a)
 	}
 	c.in.args = args
+	c.chargeProducts(c.name, args)
 	err = s.Operate(c.t, o, args)
 	clear(args) // keep no buffer alive
 	return err

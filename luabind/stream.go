@@ -87,6 +87,9 @@ func streamLaunch(c *call, s *npu.Stream) error {
 		args = append(args, a)
 	}
 	c.in.args = args
+	if c.in.builtins[k.Name()] == k {
+		c.chargeProducts(k.Name(), args)
+	}
 	err = s.Launch(c.t, k, blocks, args)
 	clear(args) // keep no buffer alive
 	return err

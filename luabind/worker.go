@@ -62,7 +62,7 @@ var workerClass = &class[*worker]{
 }
 
 var workerFunctions = []function{
-	{"worker", doc{"(path or fn, ...)", "worker", "Runs a script file (`-`: standard input), or a function, in a Lua machine of its own, at the same time as this one; the values after it are its arguments. What goes there, by arguments, channels, results and the locals that the function uses, is copied: numbers, strings, booleans, tables of them without metatables (error objects may have theirs); channels, devices and host buffers go by reference, built-in functions, modules and kernels by name, functions of the script only as the one to run and what that uses. What two sides do with the elements of one host buffer is not ordered: hand it over by a channel, or write other parts of it. Globals of this script are not there. The order in which workers proceed is not fixed, also on the simulator; virtual time waits while one computes, but for no more than some ten million instructions at a time. `os.exit` in it ends the program. A worker that fails and is never joined is reported at exit, with status 1; the script ends when all workers have ended.", "100000 for what cannot go there; an error of compiling; 100003 for a file that cannot be read", `local w = npu.worker(function(n) local sum = 0 for i = 1, n do sum = sum + i end return sum end, 1e6)`}, nil, moduleWorker},
+	{"worker", doc{"(path or fn, ...)", "worker", "Runs a script file (`-`: standard input), or a function, in a Lua machine of its own, at the same time as this one; the values after it are its arguments. What goes there, by arguments, channels, results and the locals that the function uses, is copied: numbers, strings, booleans, tables of them without metatables (error objects may have theirs); channels, devices and host buffers go by reference, built-in functions, modules and kernels by name, functions of the script only as the one to run and what that uses. What two sides do with the elements of one host buffer is not ordered: hand it over by a channel, or write other parts of it. Globals of this script are not there. The order in which workers proceed is not fixed, also on the simulator; virtual time waits while one computes, but for no more than some ten million instructions at a time. `os.exit` in it ends the program. A worker that fails and is never joined is reported at exit, with status 1; the script ends when all workers have ended.", "100000 for what cannot go there; an error of compiling; 100003 for a file that cannot be read; 207001 where 1,000 run already", `local w = npu.worker(function(n) local sum = 0 for i = 1, n do sum = sum + i end return sum end, 1e6)`}, nil, moduleWorker},
 }
 
 func (w *worker) status() npu.TaskState {
@@ -101,6 +101,11 @@ func moduleWorker(c *call) error {
 		p.drop()
 		return err
 	}
+	root := in.root()
+	if root.runningWorkers() >= maxWorkers {
+		p.drop()
+		return c.fail(npu.ErrMemoryAllocation, "there are %d workers that have not ended", maxWorkers)
+	}
 	if err := in.takeMachine(); err != nil {
 		p.drop()
 		return c.fail(npu.ErrMemoryAllocation, "%v", err)
@@ -111,7 +116,6 @@ func moduleWorker(c *call) error {
 		p.drop()
 		return err
 	}
-	root := in.root()
 	root.workersMu.Lock()
 	root.workers = append(slices.DeleteFunc(root.workers, (*worker).forgettable), w)
 	root.started++
@@ -147,6 +151,19 @@ func (in *Interp) forgetWorker(w *worker) {
 	if w.forgettable() {
 		root.workers = slices.DeleteFunc(root.workers, func(x *worker) bool { return x == w })
 	}
+}
+
+// maxWorkers is how many workers there may be at a time: each has a machine of half a megabyte.
+const maxWorkers = 1000
+
+// runningWorkers is how many workers of the main script's machine have not ended.
+func (in *Interp) runningWorkers() (n int) {
+	for _, w := range in.allWorkers() {
+		if w.status() == npu.TaskRunning {
+			n++
+		}
+	}
+	return n
 }
 
 // workerMain reads the first argument of npu.worker: what makes the function to run in the new machine.
@@ -219,6 +236,7 @@ func (w *worker) run(ctx context.Context, thread *npu.Thread, build func(*unpack
 	m.io.Finish(m.ctx)
 	m.io.Close()
 	m.closeCSV()
+	m.memory.leave(m.threads)
 	m.L.Close()
 	thread.Close()
 	w.cancel(nil)
@@ -299,7 +317,7 @@ func (in *Interp) newWorkerMachine(ctx context.Context, w *worker, thread *npu.T
 	root := in.root()
 	m := &Interp{parent: root, session: in.session, thread: thread, sites: &sites{table: in.sites.table}}
 	m.ctx, m.cancel = ctx, w.cancel
-	m.opts, m.policy = root.opts, root.policy
+	m.opts, m.memory, m.policy = root.opts, root.memory, root.policy
 	m.opts.Stdin = noInput{}
 	m.opts.Exit = root.exitFrom
 	m.std = &lua51.Streams{Stdin: m.opts.Stdin, Stdout: root.std.Stdout, Stderr: root.std.Stderr, Inherited: root.std.Inherited, System: root.std.System, Lend: root.std.Lend}

@@ -1,6 +1,7 @@
 package npu
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -41,52 +42,110 @@ type File struct {
 	FS   fs.FS // nil: the file system of the host
 }
 
+// LoadOptions say how a file becomes host memory.
+type LoadOptions struct {
+	Pinned   bool
+	MaxBytes int64 // of the elements; a file that holds more is refused before memory is taken. 0: DefaultMaxArray, DefaultMaxImage
+}
+
+// What a file may hold where LoadOptions do not say.
+const (
+	DefaultMaxArray = 64 << 30
+	DefaultMaxImage = 256 << 20
+)
+
 // LoadNPY reads a .npy file into host memory of its type; Shape tells its shape.
-func (t *Thread) LoadNPY(file File, pinned bool) (*Buffer, error) {
-	a, err := readFile(file, hostfile.ReadNPY, func(r io.Reader) (hostfile.Array, error) { return hostfile.DecodeNPY(r, -1) })
-	if err != nil {
-		return nil, fileError(err)
-	}
-	return t.fromFile(file, a.Type, a.Data, a.Shape, pinned)
+func (t *Thread) LoadNPY(file File, o LoadOptions) (*Buffer, error) {
+	return t.load(file, o, DefaultMaxArray, func(r io.Reader, size int64, sink *loading) error {
+		return hostfile.LoadNPY(r, size, sink)
+	})
 }
 
 // LoadImage reads a PNG or JPEG file into host memory: uint8, height x width x channels, with 1
 // (gray), 3 (colour) or 4 (with transparency) channels.
-func (t *Thread) LoadImage(file File, pinned bool) (*Buffer, error) {
-	im, err := readFile(file, hostfile.ReadImage, hostfile.DecodeImage)
-	if err != nil {
-		return nil, fileError(err)
-	}
-	return t.fromFile(file, dtype.Uint8, im.Pix, []int{im.Height, im.Width, im.Channels}, pinned)
-}
-
-func readFile[T any](f File, read func(path string) (T, error), decode func(io.Reader) (T, error)) (T, error) {
-	if f.FS == nil {
-		return read(f.Name)
-	}
-	var none T
-	r, err := f.FS.Open(f.Name)
-	if err != nil {
-		return none, err
-	}
-	defer r.Close()
-	return decode(r)
-}
-
-func (t *Thread) fromFile(file File, typ DType, data []byte, shape []int, pinned bool) (*Buffer, error) {
-	if len(data) == 0 {
-		return nil, errorf(ErrParseFile, "%s holds no elements", file.Name)
-	}
-	b, err := t.Host(typ, int64(len(data)/typ.Size()), pinned)
-	if err != nil {
-		return nil, err
-	}
-	b.shape = shape
-	return b, b.Write(func(to []byte) error {
-		copy(to, data)
-		return nil
+func (t *Thread) LoadImage(file File, o LoadOptions) (*Buffer, error) {
+	return t.load(file, o, DefaultMaxImage, func(r io.Reader, _ int64, sink *loading) error {
+		_, err := hostfile.LoadImage(r, sink)
+		return err
 	})
 }
+
+// load reads a file into a buffer that is made when its header has been read.
+func (t *Thread) load(file File, o LoadOptions, most int64, read func(r io.Reader, size int64, sink *loading) error) (*Buffer, error) {
+	sink := &loading{t: t, file: file, pinned: o.Pinned, most: cmp.Or(o.MaxBytes, most)}
+	err := file.open(func(r io.Reader, size int64) error { return read(r, size, sink) })
+	switch {
+	case err == nil:
+		return sink.b, nil
+	case sink.b != nil:
+		_ = sink.b.Close(t) // nobody saw it
+	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		return nil, e
+	}
+	if ended := sink.Ended(); ended != nil {
+		return nil, ended
+	}
+	return nil, fileError(err)
+}
+
+// open calls read with the open file and its size in bytes, negative where that is unknown.
+func (f File) open(read func(r io.Reader, size int64) error) error {
+	if f.FS == nil {
+		return hostfile.Open(f.Name, read)
+	}
+	r, err := f.FS.Open(f.Name)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	size := int64(-1)
+	if info, err := r.Stat(); err == nil && info.Mode().IsRegular() {
+		size = info.Size()
+	}
+	return read(r, size)
+}
+
+// loading is the hostfile.Sink that makes a buffer.
+type loading struct {
+	t      *Thread
+	file   File
+	pinned bool
+	most   int64
+	b      *Buffer
+}
+
+// Holds implements hostfile.Sink.
+func (l *loading) Holds(n, besides int64) error {
+	if n == 0 {
+		return errorf(ErrParseFile, "%s holds no elements", l.file.Name)
+	}
+	if n > l.most {
+		return hinted(errorf(ErrInvalidFile, "%s holds %d B, at most %d B are read", l.file.Name, n, l.most), "the option max_bytes takes more")
+	}
+	if err := l.t.s.memory().Room(n + besides); err != nil {
+		return errorf(ErrMemoryAllocation, "%s: %v", l.file.Name, err)
+	}
+	return nil
+}
+
+// Fill implements hostfile.Sink.
+func (l *loading) Fill(typ dtype.DType, shape []int, fill func(dst []byte) error) error {
+	count := int64(1)
+	for _, n := range shape {
+		count *= int64(n)
+	}
+	b, err := l.t.Host(typ, count, l.pinned)
+	if err != nil {
+		return err
+	}
+	b.shape = shape
+	l.b = b
+	return b.Write(fill)
+}
+
+// Ended implements hostfile.Sink.
+func (l *loading) Ended() error { return l.t.ended() }
 
 // WriteFS is a file system of File to which files can be written, too.
 type WriteFS interface {

@@ -76,6 +76,14 @@ func (t *Task) interrupted() error {
 	return t.sch.c.Err()
 }
 
+// ended is why t may not go on with what takes long; nil while it may.
+func (t *Thread) ended() error {
+	if t.task != nil {
+		return t.task.interrupted()
+	}
+	return t.c.Err()
+}
+
 // over is the cause of the end of t's own context; nil while it goes on.
 func (t *Task) over() error {
 	if t.ctx == nil || t.ctx.Err() == nil {

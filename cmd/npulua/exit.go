@@ -55,15 +55,20 @@ func exitStatus(ctx context.Context, err error) int {
 	case errors.As(cause, &limit):
 		return exitLimit
 	case errors.As(cause, &sig):
-		switch sig.sig {
-		case os.Interrupt:
-			return exitInterrupted
-		case syscall.SIGHUP:
-			return exitHangup
-		}
-		return exitTerminated
+		return exitSignal(sig.sig)
 	case err != nil:
 		return exitError
 	}
 	return exitOK
+}
+
+// exitSignal is the status of an end by a signal.
+func exitSignal(sig os.Signal) int {
+	switch sig {
+	case os.Interrupt:
+		return exitInterrupted
+	case syscall.SIGHUP:
+		return exitHangup
+	}
+	return exitTerminated
 }

@@ -28,7 +28,8 @@ func main() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
-	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	parent, stderr := findParent()
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, stderr, parent))
 }
 
 // gcPercent is how much garbage there may be for each byte in use. Lua's numbers become garbage by the
@@ -36,8 +37,9 @@ func main() {
 const gcPercent = 400
 
 // run is main with its world passed in. It returns the exit status.
-func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer, parent *parent) int {
 	p := newProgram(stdin, stdout, stderr)
+	p.parent = parent
 	o, err := parseOptions(args)
 	if err != nil {
 		return p.usage(err)
@@ -73,6 +75,7 @@ type program struct {
 	stderr    io.Writer // for what npulua itself says: a terminal obeys nothing of it
 	errors    io.Writer // standard error as it is, for scripts and the programs that they start
 	inherited luabind.Descriptors
+	parent    *parent          // of a script in a sandbox; nil: none
 	display   *display.Display // the terminal; whoever ends the process calls its End before
 	// salvage gives the results that there are, where the process ends without the script; nil: none yet.
 	salvage atomic.Pointer[func(cause error, status int)]
@@ -119,6 +122,9 @@ func (p *program) execute(o *options, embedded *source) int {
 
 	stdout, stderr := p.stdout, p.errors // of scripts
 	if o.sandbox.on {
+		if status, ok := p.supervise(o); ok {
+			return status
+		}
 		stdout, stderr = plainTerminal(stdout), plainTerminal(stderr)
 		p.stderr = messages{&cut{stderr, mostMessages}}
 	}

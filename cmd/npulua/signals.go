@@ -2,29 +2,50 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
 	"time"
+
+	"npulua/luabind"
 )
 
 // grace is how long an interrupted script may take to end, teardown included.
-const grace = 2 * time.Second
+const grace = 1300 * time.Millisecond
 
 // lastWords is how long the process may take to say why it ends, and to give what it has.
-const lastWords = time.Second
+const lastWords = 400 * time.Millisecond
+
+// limitGrace is the same after a limit of a sandbox: the time of a script that takes too much is not over.
+const limitGrace = 5 * time.Second
+
+// graceOf is how long an end with a status may take.
+func graceOf(status int) time.Duration {
+	if status == exitLimit {
+		return limitGrace
+	}
+	return grace
+}
 
 // interrupt ends the script; where it does not end in time, the process.
 func (p *program) interrupt(cancel context.CancelCauseFunc, cause error, status int) {
+	p.parent.tell(status)
 	cancel(cause)
-	time.AfterFunc(grace, func() {
+	time.AfterFunc(graceOf(status), func() {
 		p.display.End()
 		time.AfterFunc(lastWords, func() { os.Exit(status) }) // nobody may take output any more
 		if salvage := p.salvage.Load(); salvage != nil {
 			(*salvage)(cause, status)
 		}
-		fmt.Fprintf(p.stderr, "npulua: the script does not stop, ending the process without teardown%s\n", p.stuck())
+		why := "the script does not stop"
+		if _, ok := cause.(*luabind.LimitError); ok {
+			why = cause.Error()
+		} else if errors.Is(cause, errTimeout) {
+			why = "timeout: " + why
+		}
+		fmt.Fprintf(p.stderr, "npulua: %s, ending the process without teardown%s\n", why, p.stuck())
 		os.Exit(status)
 	})
 }
@@ -44,17 +65,18 @@ func (p *program) stuck() string {
 func (p *program) watchSignals(ctx context.Context, cancel context.CancelCauseFunc) (stop func()) {
 	ch := make(chan os.Signal, 2)
 	done := make(chan struct{})
-	signal.Notify(ch, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	if p.parent != nil {
+		ch = p.parent.signals
+	} else {
+		signal.Notify(ch, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	}
 	pipes := make(chan os.Signal, 1)
 	signal.Notify(pipes, syscall.SIGPIPE) // so that a closed pipe is an error of write, not the end
 	go func() {
 		for n := 0; ; n++ {
 			select {
 			case sig := <-ch:
-				cause := signalError{sig}
-				first, end := context.WithCancelCause(context.Background())
-				end(cause)
-				status := exitStatus(first, nil)
+				cause, status := signalError{sig}, exitSignal(sig)
 				if n > 0 {
 					p.display.End()
 					os.Exit(status)

@@ -84,7 +84,7 @@ func typeName(L *lua.LState, n int) string {
 func interrupted(L *lua.LState) {
 	if ctx := L.Context(); ctx != nil {
 		if err := ctx.Err(); err != nil {
-			if v, ok := ctx.(*vmContext); ok && v.meter.limits != nil {
+			if v, ok := ctx.(*vmContext); ok && v.meter.counting {
 				v.stop() // no pcall goes on
 			}
 			raise(L, "%s", err.Error())

@@ -79,6 +79,47 @@ func next(t *lua.LTable, key lua.LValue) (k, v lua.LValue, ok bool) {
 	return lua.LNil, lua.LNil, true
 }
 
+// place is where key stands in the order of next. nil stands before all keys or, as what next gives, behind them.
+func place(t *lua.LTable, key lua.LValue, behind bool) int {
+	keys, places := hashOf(t)
+	n := len(arrayOf(t))
+	if key == lua.LNil {
+		if behind {
+			return n + len(keys)
+		}
+		return 0
+	}
+	if i, inArray := isArrayKey(key); inArray {
+		return i
+	}
+	return n + places[key]
+}
+
+// chargeNext counts what next passed over between two keys: places that were set to nil, perhaps a million.
+func chargeNext(L *lua.LState, t *lua.LTable, from, to lua.LValue) {
+	if m := meterOf(L); m != nil && m.counting && tableKnown {
+		charge(L, max(place(t, to, true)-place(t, from, false), 0)/valuesPerInstruction)
+	}
+}
+
+// Items is how many places for items t has, those that were set to nil included.
+func Items(t *lua.LTable) int {
+	if !tableKnown {
+		return t.Len()
+	}
+	keys, _ := hashOf(t)
+	return len(arrayOf(t)) + len(keys)
+}
+
+// tableSteps is what it takes to look at all items of t.
+func tableSteps(t *lua.LTable) int {
+	if !tableKnown {
+		return 0
+	}
+	keys, _ := hashOf(t)
+	return len(arrayOf(t))/valuesPerInstruction + len(keys)
+}
+
 // trim takes the nils from the end of an array whose last item is n: the library looks for the last
 // item from the end of the array, so a list that got short would be slow for ever.
 func trim(t *lua.LTable, n int) {
@@ -115,6 +156,19 @@ func Length(t *lua.LTable) int {
 		}
 	}
 	return item
+}
+
+// border is Length for a library function, and counts what it looked at.
+func border(L *lua.LState, t *lua.LTable) int {
+	if !tableKnown {
+		return Length(t)
+	}
+	before := len(arrayOf(t))
+	n := Length(t)
+	if more := max(before-n, n-before); more >= valuesPerInstruction {
+		charge(L, more/valuesPerInstruction)
+	}
+	return n
 }
 
 // Item is t[i] without metamethods.

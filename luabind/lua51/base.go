@@ -74,8 +74,14 @@ var collectModes = map[string]lua.LValue{
 	"stop":       lua.LNumber(0),
 }
 
+// numeralSteps is how much longer reading a number takes than copying its text.
+const numeralSteps = 16
+
 // collectSteps is what a collection counts as under limits.
 const collectSteps = 100_000
+
+// countSteps is what counting the memory counts as.
+const countSteps = 1000
 
 // baseCollectgarbage collects on "collect" and "step", and counts the memory of the whole process;
 // there is no collector of a script's own to be set.
@@ -91,6 +97,7 @@ func baseCollectgarbage(L *lua.LState) int {
 		charge(L, collectSteps)
 		runtime.GC()
 	case "count":
+		charge(L, countSteps)
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		result = lua.LNumber(float64(m.HeapAlloc) / 1024)
@@ -154,10 +161,12 @@ func ipairsStep(L *lua.LState) int {
 }
 
 func baseNext(L *lua.LState) int {
-	k, v, ok := next(checkTable(L, 1), L.Get(2))
+	t := checkTable(L, 1)
+	k, v, ok := next(t, L.Get(2))
 	if !ok {
 		raiseBare(L, "invalid key to 'next'")
 	}
+	chargeNext(L, t, L.Get(2), k)
 	L.Push(k)
 	if k == lua.LNil {
 		return 1
@@ -167,13 +176,16 @@ func baseNext(L *lua.LState) int {
 }
 
 func baseRawequal(L *lua.LState) int {
-	L.Push(lua.LBool(L.RawEqual(checkAny(L, 1), checkAny(L, 2))))
+	a, b := checkAny(L, 1), checkAny(L, 2)
+	charge(L, comparison(a, b))
+	L.Push(lua.LBool(L.RawEqual(a, b)))
 	return 1
 }
 
 func baseRawget(L *lua.LState) int {
-	t := checkTable(L, 1)
-	L.Push(plain(t.RawGet(checkAny(L, 2))))
+	t, k := checkTable(L, 1), checkAny(L, 2)
+	charge(L, textSteps(k))
+	L.Push(plain(t.RawGet(k)))
 	return 1
 }
 
@@ -189,6 +201,8 @@ func baseRawset(L *lua.LState) int {
 	if s, ok := k.(lua.LString); ok && isMachineEvent[string(s)] {
 		v = asHandler(L, v)
 	}
+	charge(L, textSteps(k))
+	roomForItem(L, t, k)
 	t.RawSet(k, v)
 	L.Push(t)
 	return 1
@@ -212,6 +226,7 @@ func baseSelect(L *lua.LState) int {
 }
 
 func baseTonumber(L *lua.LState) int {
+	charge(L, textSteps(L.Get(1))*numeralSteps)
 	var f float64
 	var ok bool
 	if base := optInt(L, 2, 10); base == 10 {
@@ -286,6 +301,7 @@ func baseNewproxy(L *lua.LState) int {
 
 // baseGcinfo is gcinfo, the way of Lua 5.0 to ask for the memory in use.
 func baseGcinfo(L *lua.LState) int {
+	charge(L, countSteps)
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	L.Push(lua.LNumber(m.HeapAlloc / 1024))

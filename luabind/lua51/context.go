@@ -44,27 +44,52 @@ func (v *vmContext) stop() {
 
 // Done implements context.Context.
 func (v *vmContext) Done() <-chan struct{} {
-	if v.meter.limits != nil {
-		v.meter.weigh()
+	m := v.meter
+	if m.asked > 0 { // by the last instruction: it is taken
+		m.room(0)
 	}
-	if v.meter.left--; v.meter.left < 0 {
-		v.meter.used()
-		if v.meter.limits != nil && v.Context.Err() != nil {
+	switch {
+	case m.counting:
+		m.weigh()
+	case m.limits != nil:
+		m.weighStore()
+	}
+	if m.left--; m.left < 0 {
+		m.used()
+		if m.counting && v.Context.Err() != nil {
 			v.stop() // at once, where a limit was exceeded
 		}
 	}
-	if v.meter.step != nil {
-		v.meter.step()
+	if m.step != nil {
+		m.step()
 	}
+	from := v
 	ch := v.done.Load()
 	if ch == nil && v.parent != nil {
-		ch = v.parent.done.Load()
+		from = v.parent
+		ch = from.done.Load()
 	}
-	if ch == nil {
+	switch ch {
+	case nil:
 		return nil
+	case &starved:
+		if from.done.CompareAndSwap(&starved, nil) {
+			raiseBare(m.global.CurrentThread, outOfMemory)
+		}
 	}
 	v.stopped()
 	return *ch
+}
+
+// starved stands in done for memory that is short.
+var starved = closed
+
+// Starve has the machine raise an error, once, that the script can catch: memory is short. It may be called from any
+// goroutine.
+func (t *Threads) Starve() {
+	if t.ctx != nil {
+		t.ctx.done.CompareAndSwap(nil, &starved)
+	}
 }
 
 // Err implements context.Context.

@@ -35,10 +35,14 @@ func checkThread(L *lua.LState) *lua.LState {
 	return th
 }
 
+// threadSteps is what making a thread counts as.
+const threadSteps = 200
+
 func (t *Threads) coCreate(L *lua.LState) int {
 	if fn, ok := L.Get(1).(*lua.LFunction); !ok || fn.IsG {
 		argError(L, 1, "Lua function expected")
 	}
+	charge(L, threadSteps)
 	opts := L.Options
 	L.Options.RegistrySize = threadValues
 	defer func() { L.Options = opts }()

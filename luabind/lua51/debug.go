@@ -259,7 +259,9 @@ func debugTraceback(L *lua.LState) int {
 		}
 		head = message + "\n"
 	}
-	L.Push(lua.LString(head + s.traceback(from)))
+	text := head + s.traceback(from)
+	chargeBytes(L, len(text))
+	L.Push(lua.LString(text))
 	return 1
 }
 

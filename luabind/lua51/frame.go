@@ -17,8 +17,10 @@ type frame struct {
 	parent *frame
 	pc     int
 
-	_         [3]int // registers
-	args      int    // that fn was called with
+	_         int
+	local     int // where its registers begin
+	_         int
+	args      int // that fn was called with
 	_         int
 	tailCalls int // functions that gave their place to fn
 }
@@ -31,7 +33,7 @@ var frameOffset, frameKnown = func() (uintptr, bool) {
 		return 0, false
 	}
 	want, got := reflect.TypeOf(frame{}), f.Type.Elem()
-	for name, mirror := range map[string]string{"Fn": "fn", "Parent": "parent", "Pc": "pc", "NArgs": "args", "TailCall": "tailCalls"} {
+	for name, mirror := range map[string]string{"Fn": "fn", "Parent": "parent", "Pc": "pc", "LocalBase": "local", "NArgs": "args", "TailCall": "tailCalls"} {
 		g, ok := got.FieldByName(name)
 		w, _ := want.FieldByName(mirror)
 		if !ok || g.Offset != w.Offset || g.Type.Kind() != w.Type.Kind() {

@@ -46,6 +46,7 @@ func (x *IO) fopen(L *lua.LState, name, mode string) (*lua.LUserData, error) {
 	if !ok {
 		return nil, syscall.EINVAL
 	}
+	charge(L, systemSteps)
 	type opened struct {
 		disk *os.File
 		err  error
@@ -108,6 +109,7 @@ func (x *IO) openOrRaise(L *lua.LState, mode string) *lua.LUserData {
 }
 
 func (x *IO) tmpFile(L *lua.LState) int {
+	charge(L, systemSteps)
 	disk, name, err := x.streams.tempFile()
 	if err != nil {
 		return pushResult(L, err)

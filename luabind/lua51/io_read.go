@@ -73,6 +73,7 @@ func readLine(L *lua.LState, r *bufio.Reader) (lua.LValue, error) {
 		part, err := r.ReadSlice('\n')
 		if err == nil {
 			part = part[:len(part)-1]
+			chargeBytes(L, len(part))
 			if line == nil {
 				return lua.LString(part), nil
 			}
@@ -122,6 +123,7 @@ func take(L *lua.LState, r *bufio.Reader, size int64) ([]byte, error) {
 		if len(data)+len(part) > cap(data) {
 			room(L, 2*len(data))
 		}
+		chargeBytes(L, len(part))
 		data = append(data, part...)
 		size -= int64(len(part))
 		r.Discard(len(part))

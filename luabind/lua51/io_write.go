@@ -14,6 +14,7 @@ func write(L *lua.LState, f *file, first int) int {
 		if failure != nil || text == "" {
 			continue
 		}
+		chargeBytes(L, len(text))
 		out, err := f.writer()
 		if err == nil {
 			err = out.WriteContext(ctx, text)

@@ -11,6 +11,8 @@ const (
 	maxMatchDepth = 200_000
 	// matchSteps is how many steps the matcher goes between two looks at the context.
 	matchSteps = 10_000
+	// setSteps is how many characters of a set are looked at in the time of a step, about.
+	setSteps = 16
 )
 
 // noMatch is what a failed match ends at.
@@ -61,6 +63,13 @@ func (m *matcher) step() {
 		m.steps = 0
 		charge(m.L, matchSteps)
 	}
+}
+
+// settle counts the steps since step did.
+func (m *matcher) settle() {
+	n := m.steps
+	m.steps = 0
+	charge(m.L, n)
 }
 
 // match matches the pattern from p on at s.
@@ -141,7 +150,7 @@ func (m *matcher) sequence(s, p int) int {
 
 // item is where the single-character item at p ends.
 func (m *matcher) item(p int) int {
-	c := m.char(p)
+	c, start := m.char(p), p
 	p++
 	switch c {
 	case '%':
@@ -162,6 +171,7 @@ func (m *matcher) item(p int) int {
 				p++
 			}
 		}
+		m.steps += (p - start) / setSteps
 		return p + 1
 	}
 	return p
@@ -175,6 +185,7 @@ func (m *matcher) single(c byte, p, end int) bool {
 	case '%':
 		return inClass(c, m.pattern[p+1])
 	case '[':
+		m.steps += (end - p) / setSteps
 		return inSet(c, m.pattern[p+1:end-1])
 	}
 	return m.pattern[p] == c
@@ -344,6 +355,7 @@ func (m *matcher) repeat(s int, digit byte) int {
 		raise(m.L, "invalid capture index")
 	}
 	c := m.captures[i]
+	m.steps += max(c.length, 0) / bytesPerInstruction
 	if c.length < 0 || len(m.subject)-s < c.length || m.subject[c.start:c.start+c.length] != m.subject[s:s+c.length] {
 		return noMatch
 	}

@@ -13,12 +13,26 @@ const overrun = 10 * Slice
 
 // meter counts the instructions of a machine down.
 type meter struct {
-	left    int
-	global  *lua.Global
-	threads *Threads // of the machine
-	slice   func()
-	limits  Limits // nil: none
-	step    func() // called before each instruction; nil: nothing to do
+	left     int
+	global   *lua.Global
+	threads  *Threads // of the machine
+	slice    func()
+	limits   Limits // nil: none
+	counting bool   // limits are told of instructions
+	ran      int64  // instructions before the slice
+	asked    int    // bytes that limits granted, and that may not be taken yet
+	step     func() // called before each instruction; nil: nothing to do
+}
+
+// room asks for n bytes; what was asked for before is taken.
+func (m *meter) room(n int) bool {
+	before := m.asked
+	m.asked = 0
+	if !m.limits.Room(before, n) {
+		return false
+	}
+	m.asked = n
+	return true
 }
 
 // used is called for each instruction once the slice is used up: before one that begins another round of
@@ -39,27 +53,9 @@ func (m *meter) used() {
 func (m *meter) count() {
 	ran := Slice - m.left
 	m.left = Slice
-	if m.limits != nil {
+	m.ran += int64(ran)
+	if m.counting {
 		m.limits.Ran(ran)
-	}
-}
-
-// valuesPerInstruction is how many values of `...` are passed on in the time of an instruction, about.
-const valuesPerInstruction = 8
-
-// weigh counts the instruction that comes now by what it does, where that may be much: `...` may stand for a million
-// values. Other instructions that move many have them from this one, or from a function, which counts them itself.
-func (m *meter) weigh() {
-	L := m.global.CurrentThread
-	if L == nil || !frameKnown {
-		return
-	}
-	f := currentFrame(L)
-	if f == nil || f.args < valuesPerInstruction || f.fn == nil || f.fn.IsG || f.pc < 1 || f.pc > len(f.fn.Proto.Code) {
-		return
-	}
-	if in := instruction(f.fn.Proto.Code[f.pc-1]); in.op() == lua.OP_VARARG && in.b() == 0 {
-		m.left -= f.args / valuesPerInstruction
 	}
 }
 
@@ -79,6 +75,9 @@ func (m *meter) between() bool {
 	}
 	return false
 }
+
+// Spent is how many instructions the machine has run.
+func (t *Threads) Spent() int64 { return t.meter.ran + int64(Slice-t.meter.left) }
 
 // Spend counts n instructions more, for a call that takes as long.
 func (t *Threads) Spend(n int) { t.meter.left -= n }

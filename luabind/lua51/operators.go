@@ -10,7 +10,7 @@ import (
 func length(L *lua.LState) int {
 	switch v := L.Get(1).(type) {
 	case *lua.LTable:
-		L.Push(lua.LNumber(Length(v)))
+		L.Push(lua.LNumber(border(L, v)))
 	case lua.LString:
 		L.Push(lua.LNumber(len(v)))
 	default:
@@ -56,6 +56,9 @@ func negate(L *lua.LState) int {
 }
 
 func operate(L *lua.LState, event string, a, b lua.LValue, compute func(a, b float64) float64) int {
+	if steps := textSteps(a) + textSteps(b); steps > 0 {
+		charge(L, numeralSteps*steps)
+	}
 	x, ok1 := toNumber(a)
 	y, ok2 := toNumber(b)
 	if ok1 && ok2 {

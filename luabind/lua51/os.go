@@ -15,6 +15,9 @@ var osRows = map[string]lua.LGFunction{
 	"time":      osTime,
 }
 
+// systemSteps is what asking the system for something, such as opening a file, counts as.
+const systemSteps = 100
+
 // OpenOS replaces the functions of os in L, but for exit, which is the host's, and takes away what
 // only gopher-lua has. Children of os.execute get the streams beneath s.
 func OpenOS(L *lua.LState, s *Streams) {
@@ -72,11 +75,13 @@ func (s *Streams) getenv(L *lua.LState) int {
 
 func (s *Streams) remove(L *lua.LState) int {
 	name := cString(checkString(L, 1))
+	charge(L, systemSteps)
 	return pushResult(L, s.system().Remove(name), name)
 }
 
 func (s *Streams) rename(L *lua.LState) int {
 	from, to := cString(checkString(L, 1)), cString(checkString(L, 2))
+	charge(L, systemSteps)
 	return pushResult(L, s.system().Rename(from, to), from)
 }
 
@@ -96,6 +101,7 @@ func osSetlocale(L *lua.LState) int {
 
 // tmpname makes the file whose name it returns, so that the name stays free.
 func (s *Streams) tmpname(L *lua.LState) int {
+	charge(L, systemSteps)
 	f, name, err := s.tempFile()
 	if err != nil {
 		raise(L, "unable to generate a unique filename%s", refusalText(err))

@@ -9,6 +9,9 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
+// dateBytes is how long the text of a conversion may be, for each of its characters.
+const dateBytes = 16
+
 // osDate gives nil for a time whose year is out of range.
 func osDate(L *lua.LState) int {
 	format := cString(optString(L, 1, "%c"))
@@ -25,6 +28,7 @@ func osDate(L *lua.LState) int {
 	case format == "*t":
 		L.Push(dateTable(L, t))
 	default:
+		room(L, dateBytes*len(format))
 		L.Push(lua.LString(strftime(format, t)))
 	}
 	return 1

@@ -20,6 +20,11 @@ func findPattern(L *lua.LState, find bool) int {
 	if find && (lua.LVAsBool(L.Get(4)) || !strings.ContainsAny(cString(pattern), patternSpecials)) {
 		i := strings.Index(subject[from:], pattern)
 		if i < 0 {
+			chargeBytes(L, len(subject)-from)
+		} else {
+			chargeBytes(L, i+len(pattern))
+		}
+		if i < 0 {
 			L.Push(lua.LNil)
 			return 1
 		}
@@ -29,6 +34,7 @@ func findPattern(L *lua.LState, find bool) int {
 	}
 	pattern, anchored := strings.CutPrefix(pattern, "^")
 	m := newMatcher(L, subject, pattern)
+	defer m.settle()
 	for s := from; s <= len(subject); s++ {
 		if e := m.at(s); e != noMatch {
 			if !find {
@@ -55,6 +61,7 @@ func stringGmatch(L *lua.LState) int {
 	from := 0
 	L.Push(L.NewFunction(func(L *lua.LState) int {
 		m.L = L
+		defer m.settle()
 		for s := from; s <= len(m.subject); s++ {
 			if e := m.at(s); e != noMatch {
 				from = e
@@ -74,6 +81,7 @@ func stringGsub(L *lua.LState) int {
 	limit := optInt(L, 4, len(subject)+1)
 	pattern, anchored := strings.CutPrefix(pattern, "^")
 	m := newMatcher(L, subject, pattern)
+	defer m.settle()
 	replace := replacer(m, L.Get(3))
 	out := textBuffer{L: L}
 	s, n := 0, 0

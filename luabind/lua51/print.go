@@ -48,6 +48,7 @@ func basePrint(L *lua.LState, stdout io.Writer, text *lua.LFunction) int {
 		}
 		line = append(line, cString(s)...)
 	}
+	chargeBytes(L, len(line))
 	stdout.Write(append(line, '\n'))
 	return 0
 }

@@ -6,7 +6,7 @@ import (
 
 func tableSort(L *lua.LState) int {
 	t := checkTable(L, 1)
-	n := Length(t)
+	n := border(L, t)
 	s := sorter{L: L, t: t}
 	if L.Get(2) != lua.LNil {
 		s.before = checkFunction(L, 2)
@@ -26,11 +26,13 @@ type sorter struct {
 
 func (s *sorter) less(a, b lua.LValue) bool {
 	if s.steps++; s.steps%loopSteps == 0 {
-		charge(s.L, loopSteps)
+		interrupted(s.L)
 	}
 	if s.before != nil {
+		charge(s.L, 1)
 		return lua.LVAsBool(call(s.L, s.before, a, b))
 	}
+	charge(s.L, 1+comparison(a, b))
 	return lessThan(s.L, a, b)
 }
 

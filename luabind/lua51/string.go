@@ -52,6 +52,7 @@ func stringByte(L *lua.LState) int {
 	if L.GetTop()+to-from+1 > maxPushed {
 		raise(L, "stack overflow (string slice too long)")
 	}
+	charge(L, (to-from)/valuesPerInstruction)
 	for _, c := range []byte(s[from-1 : to]) {
 		L.Push(lua.LNumber(c))
 	}
@@ -60,6 +61,7 @@ func stringByte(L *lua.LState) int {
 
 func stringChar(L *lua.LState) int {
 	out := make([]byte, L.GetTop())
+	charge(L, len(out)/valuesPerInstruction)
 	for i := range out {
 		c := checkInt(L, i+1)
 		if c != int(byte(c)) {

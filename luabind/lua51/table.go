@@ -31,8 +31,9 @@ func tableConcat(L *lua.LState) int {
 	sep := optString(L, 2, "")
 	t := checkTable(L, 1)
 	i := optInt(L, 3, 1)
-	last := optInt(L, 4, Length(t))
+	last := optInt(L, 4, border(L, t))
 	size := 0
+	charge(L, min(max(last-i, 0), loopSteps-1)) // and the rest in the loop
 	for k := i; k <= last; k++ {
 		v := Item(t, k)
 		if !isText(v) {
@@ -63,6 +64,7 @@ func tableConcat(L *lua.LState) int {
 func tableForeach(L *lua.LState) int {
 	t, fn := checkTable(L, 1), checkFunction(L, 2)
 	for k, v, _ := next(t, lua.LNil); k != lua.LNil; k, v, _ = next(t, k) {
+		charge(L, 1)
 		if r := call(L, fn, k, v); r != lua.LNil {
 			L.Push(r)
 			return 1
@@ -73,8 +75,9 @@ func tableForeach(L *lua.LState) int {
 
 func tableForeachi(L *lua.LState) int {
 	t, fn := checkTable(L, 1), checkFunction(L, 2)
-	n := Length(t)
+	n := border(L, t)
 	for i := 1; i <= n; i++ {
+		charge(L, 1)
 		if r := call(L, fn, lua.LNumber(i), Item(t, i)); r != lua.LNil {
 			L.Push(r)
 			return 1
@@ -84,23 +87,27 @@ func tableForeachi(L *lua.LState) int {
 }
 
 func tableGetn(L *lua.LState) int {
-	L.Push(lua.LNumber(Length(checkTable(L, 1))))
+	L.Push(lua.LNumber(border(L, checkTable(L, 1))))
 	return 1
 }
 
 func tableInsert(L *lua.LState) int {
 	t := checkTable(L, 1)
-	n := Length(t)
+	n := border(L, t)
 	switch L.GetTop() {
 	case 2:
+		roomForItem(L, t, lua.LNumber(n+1))
 		SetItem(t, n+1, L.Get(2))
 	case 3:
 		pos, v := checkInt(L, 2), L.Get(3)
 		if pos >= 1 && pos <= n && n < maxArray-1 {
 			charge(L, (n-pos)/loopMoves)
+			roomForItem(L, t, lua.LNumber(n+1))
 			t.Insert(pos, v)
 			return 0
 		}
+		roomForItem(L, t, lua.LNumber(max(pos, n+1)))
+		charge(L, min(max(n-pos, 0), loopSteps-1))
 		for i := n + 1; i > pos; i-- {
 			SetItem(t, i, Item(t, i-1))
 			if i%loopSteps == 0 {
@@ -116,7 +123,9 @@ func tableInsert(L *lua.LState) int {
 
 func tableMaxn(L *lua.LState) int {
 	highest := lua.LNumber(0)
-	checkTable(L, 1).ForEach(func(k, _ lua.LValue) {
+	t := checkTable(L, 1)
+	charge(L, tableSteps(t))
+	t.ForEach(func(k, _ lua.LValue) {
 		if n, ok := k.(lua.LNumber); ok && n > highest {
 			highest = n
 		}
@@ -127,7 +136,7 @@ func tableMaxn(L *lua.LState) int {
 
 func tableRemove(L *lua.LState) int {
 	t := checkTable(L, 1)
-	n := Length(t)
+	n := border(L, t)
 	pos := optInt(L, 2, n)
 	if pos < 1 || pos > n {
 		return 0
@@ -138,6 +147,7 @@ func tableRemove(L *lua.LState) int {
 		t.Remove(pos)
 		return 1
 	}
+	charge(L, min(n-pos, loopSteps-1))
 	for ; pos < n; pos++ {
 		SetItem(t, pos, Item(t, pos+1))
 		if pos%loopSteps == 0 {
@@ -157,7 +167,7 @@ func tableSetn(L *lua.LState) int {
 func baseUnpack(L *lua.LState) int {
 	t := checkTable(L, 1)
 	from := optInt(L, 2, 1)
-	to := optInt(L, 3, Length(t))
+	to := optInt(L, 3, border(L, t))
 	if from > to {
 		return 0
 	}

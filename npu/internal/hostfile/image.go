@@ -11,6 +11,8 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+
+	"npulua/npu/internal/dtype"
 )
 
 // Image is a picture of 8-bit channels: 1 is gray, 3 red, green and blue, 4 these and alpha, by
@@ -51,10 +53,21 @@ func ReadImage(path string) (Image, error) {
 
 // DecodeImage reads from r what ReadImage reads.
 func DecodeImage(r io.Reader) (Image, error) {
+	var sink heap
+	shape, err := LoadImage(r, &sink)
+	if err != nil {
+		return Image{}, err
+	}
+	return Image{Height: shape[0], Width: shape[1], Channels: shape[2], Pix: sink.data}, nil
+}
+
+// LoadImage reads what ReadImage reads from r into the memory of sink, and returns height, width and channels.
+func LoadImage(r io.Reader, sink Sink) ([]int, error) {
+	r = wanted{r, sink}
 	head := make([]byte, len(pngMagic))
 	n, err := io.ReadFull(r, head)
 	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
-		return Image{}, err
+		return nil, err
 	}
 	head = head[:n]
 	decodeConfig, decode, mostPixels := png.DecodeConfig, png.Decode, pngMostPixels
@@ -65,33 +78,40 @@ func DecodeImage(r io.Reader) (Image, error) {
 	default:
 		for _, o := range otherImages {
 			if bytes.HasPrefix(head, []byte(o.magic)) {
-				return Image{}, formatErrorf("%s file; PNG and JPEG are read", o.name)
+				return nil, formatErrorf("%s file; PNG and JPEG are read", o.name)
 			}
 		}
-		return Image{}, formatErrorf("neither PNG nor JPEG: it starts with %q", head)
+		return nil, formatErrorf("neither PNG nor JPEG: it starts with %q", head)
 	}
 	data, err := io.ReadAll(io.MultiReader(bytes.NewReader(head), io.LimitReader(r, maxImageFile)))
 	if err != nil {
-		return Image{}, err
+		return nil, err
 	}
 	if len(data) > maxImageFile {
-		return Image{}, formatErrorf("the file is larger than %d B", maxImageFile)
+		return nil, formatErrorf("the file is larger than %d B", maxImageFile)
 	}
 	cfg, err := decodeConfig(bytes.NewReader(data))
 	if err != nil {
-		return Image{}, contentError(err)
+		return nil, contentError(err)
 	}
 	if err := checkSize(cfg.Height, cfg.Width); err != nil {
-		return Image{}, err
+		return nil, err
 	}
 	if int64(cfg.Height)*int64(cfg.Width) > mostPixels(data) {
-		return Image{}, formatErrorf("header says %dx%d pixels, %d B cannot hold them", cfg.Width, cfg.Height, len(data))
+		return nil, formatErrorf("header says %dx%d pixels, %d B cannot hold them", cfg.Width, cfg.Height, len(data))
 	}
-	m, err := decode(bytes.NewReader(data))
+	pixels := int64(cfg.Height) * int64(cfg.Width)
+	if err := sink.Holds(pixels*mostChannels(cfg.ColorModel), pixels*pixelBytes(cfg.ColorModel)); err != nil {
+		return nil, err
+	}
+	m, err := decode(wanted{bytes.NewReader(data), sink})
+	if ended := sink.Ended(); ended != nil {
+		return nil, ended
+	}
 	if err != nil {
-		return Image{}, contentError(err)
+		return nil, contentError(err)
 	}
-	return flatten(m, bytes.HasPrefix(data, []byte(pngMagic)) && pngIsGray(data)), nil
+	return flatten(m, bytes.HasPrefix(data, []byte(pngMagic)) && pngIsGray(data), sink)
 }
 
 // contentError is what a decoder says about bytes in memory.
@@ -133,41 +153,70 @@ func pngIsGray(data []byte) bool { return data[25] == 0 || data[25] == 4 }
 // jpegMostPixels is what data can hold at best: one bit for a block of 8x8 pixels.
 func jpegMostPixels(data []byte) int64 { return int64(len(data)) * 8 * 64 }
 
+// mostChannels is how many channels a picture has that is not opaque, unless it is gray for sure.
+func mostChannels(m color.Model) int64 {
+	switch m {
+	case color.GrayModel, color.Gray16Model:
+		return 1
+	case color.YCbCrModel, color.RGBAModel, color.RGBA64Model: // of PNG and JPEG: opaque
+		return 3
+	}
+	return 4
+}
+
+// pixelBytes is what a decoder takes for a pixel.
+func pixelBytes(m color.Model) int64 {
+	switch m {
+	case color.GrayModel:
+		return 1
+	case color.Gray16Model:
+		return 2
+	case color.RGBA64Model, color.NRGBA64Model:
+		return 8
+	}
+	if _, ok := m.(color.Palette); ok {
+		return 1
+	}
+	return 4
+}
+
 // flatten converts what a decoder made; gray says that the colours of m are all gray.
-func flatten(m image.Image, gray bool) Image {
+func flatten(m image.Image, gray bool, sink Sink) (shape []int, err error) {
 	b := m.Bounds()
-	img := Image{Height: b.Dy(), Width: b.Dx(), Channels: 3}
+	shape = []int{b.Dy(), b.Dx(), 3}
 	switch m.(type) {
 	case *image.Gray, *image.Gray16:
 		gray = true
 	}
 	if o, ok := m.(interface{ Opaque() bool }); ok && !o.Opaque() {
-		img.Channels = 4
+		shape[2] = 4
 	} else if gray {
-		img.Channels = 1
+		shape[2] = 1
 	}
-	img.Pix = make([]byte, img.Height*img.Width*img.Channels)
-	if img.Channels == 4 {
+	err = sink.Fill(dtype.Uint8, shape, func(pix []byte) error {
+		// Package draw has fast paths for one row at a time; of an opaque picture RGBA is exact.
+		row := image.NewRGBA(image.Rect(0, 0, b.Dx(), 1))
 		i := 0
 		for y := b.Min.Y; y < b.Max.Y; y++ {
-			for x := b.Min.X; x < b.Max.X; x++ {
-				c := nrgbaAt(m, x, y)
-				img.Pix[i], img.Pix[i+1], img.Pix[i+2], img.Pix[i+3] = c.R, c.G, c.B, c.A
-				i += 4
+			if err := sink.Ended(); err != nil {
+				return err
+			}
+			if shape[2] == 4 {
+				for x := b.Min.X; x < b.Max.X; x++ {
+					c := nrgbaAt(m, x, y)
+					pix[i], pix[i+1], pix[i+2], pix[i+3] = c.R, c.G, c.B, c.A
+					i += 4
+				}
+				continue
+			}
+			draw.Draw(row, row.Rect, m, image.Pt(b.Min.X, y), draw.Src)
+			for x := 0; x < len(row.Pix); x += 4 {
+				i += copy(pix[i:i+shape[2]], row.Pix[x:])
 			}
 		}
-		return img
-	}
-	// Package draw has fast paths for one row at a time; of an opaque picture RGBA is exact.
-	row := image.NewRGBA(image.Rect(0, 0, img.Width, 1))
-	i := 0
-	for y := b.Min.Y; y < b.Max.Y; y++ {
-		draw.Draw(row, row.Rect, m, image.Pt(b.Min.X, y), draw.Src)
-		for x := 0; x < len(row.Pix); x += 4 {
-			i += copy(img.Pix[i:i+img.Channels], row.Pix[x:])
-		}
-	}
-	return img
+		return nil
+	})
+	return shape, err
 }
 
 // nrgbaAt reads a pixel without going through premultiplied colours, which loses bits, where m

@@ -30,92 +30,140 @@ func ReadNPY(path string) (Array, error) {
 // DecodeNPY reads what ReadNPY reads from r, which holds size bytes. Where size is negative that
 // is unknown, and memory grows with what arrives.
 func DecodeNPY(r io.Reader, size int64) (Array, error) {
+	var a Array
 	h, offset, err := readNPYHeader(r, size)
 	if err != nil {
-		return Array{}, err
+		return a, err
 	}
-	data, err := readNPYData(r, size-offset, size >= 0, h)
+	rest := size - offset
+	if size < 0 {
+		var b bytes.Buffer
+		if rest, err = io.Copy(&b, io.LimitReader(r, h.bytes+1)); err != nil {
+			return a, err
+		}
+		if rest > h.bytes {
+			return a, h.mismatch("more")
+		}
+		r = &b
+	}
+	var sink heap
+	if err := h.load(r, rest, &sink); err != nil {
+		return a, err
+	}
+	return Array{Type: h.typ, Shape: h.shape, Data: sink.data}, nil
+}
+
+// LoadNPY reads what ReadNPY reads from r, which holds size bytes, into the memory of sink. Where size is negative the
+// header is believed.
+func LoadNPY(r io.Reader, size int64, sink Sink) error {
+	h, offset, err := readNPYHeader(r, size)
 	if err != nil {
-		return Array{}, err
+		return err
 	}
-	width := h.typ.Size()
-	if h.bigEndian {
-		for i := 0; i < len(data); i += width {
-			slices.Reverse(data[i : i+width])
-		}
+	rest := size - offset
+	if size < 0 {
+		rest = -1
 	}
-	if h.typ == dtype.Bool {
-		if i := slices.IndexFunc(data, func(b byte) bool { return b > 1 }); i >= 0 {
-			return Array{}, formatErrorf("bool element %d is %d, want 0 or 1", i+1, data[i])
-		}
-	}
-	if h.fortran {
-		data = toCOrder(data, h.shape, width)
-	}
-	return Array{Type: h.typ, Shape: h.shape, Data: data}, nil
+	return h.load(r, rest, sink)
 }
 
-// readNPYData reads h.bytes bytes; rest, if known, is what follows the header.
-func readNPYData(r io.Reader, rest int64, known bool, h npyHeader) ([]byte, error) {
-	mismatch := func(holds string) error {
-		return formatErrorf("header says %d %s (%d B), the file holds %s", h.bytes/int64(h.typ.Size()), h.typ, h.bytes, holds)
+// mismatch says that the data are not what the header says.
+func (h npyHeader) mismatch(holds string) error {
+	return formatErrorf("header says %d %s (%d B), the file holds %s", h.bytes/int64(h.typ.Size()), h.typ, h.bytes, holds)
+}
+
+// load reads the data into memory of sink; rest is what follows the header, negative where that is unknown.
+func (h npyHeader) load(r io.Reader, rest int64, sink Sink) error {
+	if rest >= 0 && rest != h.bytes {
+		return h.mismatch(fmt.Sprintf("%d B", rest))
 	}
-	if !known {
-		b := bytes.NewBuffer([]byte{})
-		n, err := io.Copy(b, io.LimitReader(r, h.bytes+1))
+	if err := sink.Holds(h.bytes, 0); err != nil {
+		return err
+	}
+	return sink.Fill(h.typ, h.shape, func(dst []byte) error {
+		n, err := h.read(wanted{r, sink}, dst)
 		switch {
+		case err == io.EOF || err == io.ErrUnexpectedEOF: // it shrank meanwhile
+			return h.mismatch(fmt.Sprintf("%d B", n))
 		case err != nil:
-			return nil, err
-		case n > h.bytes:
-			return nil, mismatch("more")
-		case n < h.bytes:
-			return nil, mismatch(fmt.Sprintf("%d B", n))
+			return err
 		}
-		return b.Bytes(), nil
-	}
-	if rest != h.bytes {
-		return nil, mismatch(fmt.Sprintf("%d B", rest))
-	}
-	data := make([]byte, h.bytes)
-	n, err := io.ReadFull(r, data)
-	if err == io.EOF || err == io.ErrUnexpectedEOF { // it shrank meanwhile
-		return nil, mismatch(fmt.Sprintf("%d B", n))
-	}
-	return data, err
+		if rest < 0 {
+			if n, err := io.ReadFull(r, make([]byte, 1)); n > 0 {
+				return h.mismatch("more")
+			} else if err != io.EOF {
+				return err
+			}
+		}
+		if h.typ == dtype.Bool {
+			if i := slices.IndexFunc(dst, func(b byte) bool { return b > 1 }); i >= 0 {
+				return formatErrorf("bool element %d is %d, want 0 or 1", i+1, dst[i])
+			}
+		}
+		return nil
+	})
 }
 
-// toCOrder copies data, first index fastest, to last index fastest.
-func toCOrder(data []byte, shape []int, width int) []byte {
-	if len(shape) < 2 || len(data) == 0 {
-		return data
+// read fills dst with what r has, and returns how much of r that was.
+func (h npyHeader) read(r io.Reader, dst []byte) (done int64, err error) {
+	width := h.typ.Size()
+	place := h.places()
+	var part []byte
+	if place != nil {
+		part = make([]byte, min(piece, len(dst)))
 	}
-	out := make([]byte, len(data))
-	last := len(shape) - 1
-	strides := make([]int, len(shape)) // of data, in bytes
-	strides[0] = width
-	for i := range last {
-		strides[i+1] = strides[i] * shape[i]
-	}
-	index := make([]int, last)
-	from := 0 // offset in data of the row that index names
-	for to := 0; to < len(out); {
-		src := from
-		for range shape[last] {
-			copy(out[to:to+width], data[src:src+width])
-			to += width
-			src += strides[last]
+	for int(done) < len(dst) {
+		p := dst[done:min(int(done)+piece, len(dst))]
+		if place != nil {
+			p = part[:len(p)]
 		}
-		for i := last - 1; i >= 0; i-- {
+		n, err := io.ReadFull(r, p)
+		if err != nil {
+			return done + int64(n), err
+		}
+		done += int64(n)
+		if h.bigEndian {
+			for i := 0; i < len(p); i += width {
+				slices.Reverse(p[i : i+width])
+			}
+		}
+		if place != nil {
+			for i := 0; i < len(p); i += width {
+				to := place()
+				copy(dst[to:to+width], p[i:i+width])
+			}
+		}
+	}
+	return done, nil
+}
+
+// places tells where the elements of a file in Fortran order, first index fastest, belong, one after the other; nil
+// where they are in order.
+func (h npyHeader) places() func() int {
+	if !h.fortran || len(h.shape) < 2 {
+		return nil
+	}
+	strides := make([]int, len(h.shape)) // in bytes, last index fastest
+	n := h.typ.Size()
+	for i := len(h.shape) - 1; i >= 0; i-- {
+		strides[i] = n
+		n *= h.shape[i]
+	}
+	index := make([]int, len(h.shape))
+	next := 0
+	return func() int {
+		to := next
+		for i := range index {
 			index[i]++
-			from += strides[i]
-			if index[i] < shape[i] {
+			next += strides[i]
+			if index[i] < h.shape[i] {
 				break
 			}
-			from -= strides[i] * shape[i]
+			next -= strides[i] * h.shape[i]
 			index[i] = 0
 		}
+		return to
 	}
-	return out
 }
 
 // WriteNPY writes a as a NumPy file of version 1. It has no bfloat16: cast first.

@@ -203,7 +203,7 @@ func TestEncodeNPY(t *testing.T) {
 	}
 }
 
-func TestToCOrder(t *testing.T) {
+func TestFortranOrder(t *testing.T) {
 	for _, shape := range [][]int{{2, 3}, {3, 1, 2}, {2, 3, 4, 2}, {1, 7}, {7, 1}} {
 		n := 1
 		for _, d := range shape {
@@ -223,8 +223,10 @@ func TestToCOrder(t *testing.T) {
 			dtype.Uint16.Put(want, c, float64(c))
 			dtype.Uint16.Put(in, f, float64(c))
 		}
-		if got := toCOrder(in, shape, 2); !bytes.Equal(got, want) {
-			t.Errorf("toCOrder(%v, %v) = %v, want %v", in, shape, got, want)
+		var sink heap
+		h := npyHeader{typ: dtype.Uint16, fortran: true, shape: shape, bytes: int64(len(in))}
+		if err := h.load(bytes.NewReader(in), int64(len(in)), &sink); err != nil || !bytes.Equal(sink.data, want) {
+			t.Errorf("load of %v, %v = %v, %v, want %v", in, shape, sink.data, err, want)
 		}
 	}
 }

@@ -1,0 +1,187 @@
+package lua51
+
+import (
+	"reflect"
+	"unsafe"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+// valuesPerInstruction is how many values of `...` are passed on in the time of an instruction, about.
+const valuesPerInstruction = 8
+
+// registry mirrors the start of gopher-lua's registry, in which threads keep the values of their functions.
+type registry struct{ array []lua.LValue }
+
+// registryOffset is where LState keeps it; registryKnown is false where this version of the library looks otherwise,
+// and then instructions are not weighed by their operands.
+var registryOffset, registryKnown = func() (uintptr, bool) {
+	f, ok := reflect.TypeOf(lua.LState{}).FieldByName("reg")
+	if !ok || f.Type.Kind() != reflect.Pointer {
+		return 0, false
+	}
+	array, ok := f.Type.Elem().FieldByName("array")
+	return f.Offset, ok && array.Offset == 0 && array.Type == reflect.TypeOf([]lua.LValue{})
+}()
+
+// operands reads what an instruction works on.
+type operands struct {
+	frame     *frame
+	registers []lua.LValue
+}
+
+// register is the value of a register of the frame; nil where there is none.
+func (o operands) register(i int) lua.LValue {
+	if i += o.frame.local; i >= 0 && i < len(o.registers) {
+		return o.registers[i]
+	}
+	return nil
+}
+
+// value is that of a register or a constant.
+func (o operands) value(i int) lua.LValue {
+	const constant = 1 << 8
+	if i&constant == 0 {
+		return o.register(i)
+	}
+	if i &^= constant; i < len(o.frame.fn.Proto.Constants) {
+		return o.frame.fn.Proto.Constants[i]
+	}
+	return nil
+}
+
+// weigh counts the instruction that comes now by what it does, where that may be much: `...` may stand for a million
+// values, strings that are compared or are keys may be long, and a table may grow. Other instructions that move many
+// values have them from one of these, or from a function, which counts them itself.
+func (m *meter) weigh() {
+	L := m.global.CurrentThread
+	if L == nil || !frameKnown || !registryKnown {
+		return
+	}
+	f := currentFrame(L)
+	if f == nil || f.fn == nil || f.fn.IsG || f.pc < 1 || f.pc > len(f.fn.Proto.Code) {
+		return
+	}
+	in := instruction(f.fn.Proto.Code[f.pc-1])
+	switch in.op() {
+	case lua.OP_VARARG, lua.OP_EQ, lua.OP_LT, lua.OP_LE, lua.OP_GETTABLE, lua.OP_GETTABLEKS, lua.OP_SETTABLE, lua.OP_SETTABLEKS:
+	default:
+		return
+	}
+	o := operands{f, (*(**registry)(unsafe.Add(unsafe.Pointer(L), registryOffset))).array}
+	switch in.op() {
+	case lua.OP_VARARG:
+		if in.b() == 0 {
+			m.left -= f.args / valuesPerInstruction
+		}
+	case lua.OP_EQ, lua.OP_LT, lua.OP_LE:
+		m.left -= comparison(o.value(in.b()), o.value(in.c()))
+	case lua.OP_GETTABLE, lua.OP_GETTABLEKS:
+		m.left -= textSteps(o.value(in.c()))
+	case lua.OP_SETTABLEKS:
+		m.left -= textSteps(o.value(in.b()))
+	case lua.OP_SETTABLE:
+		m.left -= textSteps(o.value(in.b()))
+		m.store(o, in)
+	}
+}
+
+// weighStore is weigh where instructions are not counted: it asks for what a table grows by.
+func (m *meter) weighStore() {
+	L := m.global.CurrentThread
+	if L == nil || !frameKnown || !registryKnown {
+		return
+	}
+	f := currentFrame(L)
+	if f == nil || f.fn == nil || f.fn.IsG || f.pc < 1 {
+		return
+	}
+	in := instruction(f.fn.Proto.Code[f.pc-1])
+	if in.op() != lua.OP_SETTABLE {
+		return
+	}
+	m.store(operands{f, (*(**registry)(unsafe.Add(unsafe.Pointer(L), registryOffset))).array}, in)
+}
+
+// store asks for what a table grows by.
+func (m *meter) store(o operands, in instruction) {
+	key, ok := o.value(in.b()).(lua.LNumber)
+	if !ok || key <= smallGrowth {
+		return
+	}
+	t, ok := o.register(in.a()).(*lua.LTable)
+	if !ok {
+		return
+	}
+	steps, bytes := growth(receiver(t, key), key)
+	if m.counting {
+		m.left -= steps
+	}
+	if bytes > 0 && !m.room(bytes) {
+		raiseBare(m.global.CurrentThread, outOfMemory)
+	}
+}
+
+// comparison is how many steps it takes to compare two values.
+func comparison(a, b lua.LValue) int {
+	if s, ok := a.(lua.LString); ok && len(s) >= bytesPerInstruction {
+		if t, ok := b.(lua.LString); ok {
+			return min(len(s), len(t)) / bytesPerInstruction
+		}
+	}
+	return 0
+}
+
+// textSteps is how many steps it takes to read a value as a key, or as a text.
+func textSteps(v lua.LValue) int {
+	if s, ok := v.(lua.LString); ok {
+		return len(s) / bytesPerInstruction
+	}
+	return 0
+}
+
+// receiver is the table that a store into t goes to.
+func receiver(t *lua.LTable, key lua.LValue) *lua.LTable {
+	for range lua.MaxTableGetLoop {
+		meta, ok := t.Metatable.(*lua.LTable)
+		if !ok {
+			return t
+		}
+		next, ok := meta.RawGetString("__newindex").(*lua.LTable)
+		if !ok || t.RawGet(key) != lua.LNil {
+			return t
+		}
+		t = next
+	}
+	return t
+}
+
+const (
+	valueBytes  = 16   // of a value in an array
+	smallGrowth = 4096 // items that an array may grow by without asking
+)
+
+// growth is what it takes to make the array of t so long that it holds key: steps, and bytes that are taken at once; 0
+// where that is little.
+func growth(t *lua.LTable, key lua.LValue) (steps, bytes int) {
+	i, ok := isArrayKey(key)
+	if !ok || !tableKnown || i <= smallGrowth {
+		return 0, 0
+	}
+	array := arrayOf(t)
+	if i > cap(array) {
+		bytes = (i + i/4) * valueBytes // arrays of that size grow by a quarter
+	}
+	return max(i-len(array), 0) / valuesPerInstruction, bytes
+}
+
+// roomForItem asks for what t grows by when key is set.
+func roomForItem(L *lua.LState, t *lua.LTable, key lua.LValue) {
+	steps, bytes := growth(t, key)
+	if steps > 0 {
+		charge(L, steps)
+	}
+	if bytes > 0 {
+		room(L, bytes)
+	}
+}

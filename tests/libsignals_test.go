@@ -75,6 +75,25 @@ func TestSignalsStayOurs(t *testing.T) {
 	}
 }
 
+// So they do where a thread of the library installs handlers long after the calls that started it, and again for each
+// device.
+func TestSignalsTakenLate(t *testing.T) {
+	for kind, sig := range map[int]syscall.Signal{1: syscall.SIGINT, 2: syscall.SIGTERM} {
+		t.Run(fmt.Sprint(sig), func(t *testing.T) {
+			t.Parallel()
+			cmd := withHandlers(t, fmt.Sprintf("signals=%d,signals_at=3,signals_ms=300", kind)).command(t, "-e", "npu.device(1) "+busy)
+			o := finishCommand(t, cmd, func() {
+				awaitFile(t, cmd, "ready")
+				time.Sleep(1500 * time.Millisecond) // they are there, and were taken back
+				_ = cmd.Process.Signal(sig)
+			})
+			if want := map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143}[sig]; o.status != want || strings.Contains(o.stderr, "standin:") {
+				t.Errorf("%+v", o)
+			}
+		})
+	}
+}
+
 // Ctrl-C also ends a script that waits for a device which needs seconds to start, and whose library has taken the
 // signal by then.
 func TestSignalsDuringStart(t *testing.T) {

@@ -120,6 +120,7 @@ func (d *Driver) Init() error {
 		}
 		return err
 	}
+	loader.WatchSignals()
 	d.watch()
 	return nil
 }

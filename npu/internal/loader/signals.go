@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The library installs handlers for fatal and terminal signals when it is loaded and initialized. They would take
-// Ctrl-C and the signals of Go's runtime away from the program.
+// The library installs handlers for fatal and terminal signals when it is loaded and initialized, or later, on threads
+// of its own. They would take Ctrl-C and the signals of Go's runtime away from the program.
 
 // coredumpVariable, set to "none", asks newer libraries to install none.
 const coredumpVariable = "ASCEND_COREDUMP_SIGNAL"
@@ -59,9 +59,11 @@ func GuardSignals(fn func() error) error {
 var guard guardState
 
 type guardState struct {
-	mu     sync.Mutex
-	calls  int // of GuardSignals under way
-	before actions
+	mu      sync.Mutex
+	calls   int // of GuardSignals under way
+	before  actions
+	watched bool
+	again   chan struct{} // a call has ended: handlers may come soon
 }
 
 func (g *guardState) begin() {
@@ -83,7 +85,72 @@ func (g *guardState) end() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.before.restore()
-	g.calls--
+	if g.calls--; g.watched {
+		select {
+		case g.again <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// WatchSignals puts back, from now on, what handlers of the library take the place of, whenever it installs them. Once
+// called it goes on until the process ends, as threads of the library do.
+func WatchSignals() {
+	guard.mu.Lock()
+	defer guard.mu.Unlock()
+	if guard.watched {
+		return
+	}
+	guard.watched, guard.again = true, make(chan struct{}, 1)
+	if guard.calls == 0 {
+		guard.before.read()
+	}
+	go guard.watch()
+}
+
+// watchPeriod is the longest time between two looks of the watch, of some microseconds each. After a call it begins
+// anew with guardPeriod.
+const watchPeriod = 200 * time.Millisecond
+
+func (g *guardState) watch() {
+	period := guardPeriod
+	for {
+		select {
+		case <-time.After(period):
+			period = min(period*5/4, watchPeriod)
+		case <-g.again:
+			period = guardPeriod
+		}
+		if g.takeBack() {
+			period = guardPeriod
+		}
+	}
+}
+
+// takeBack is restore while no call is under way: Go's own changes of actions are the program's, and are kept for the
+// next time. It reports whether there was anything to put back.
+func (g *guardState) takeBack() (found bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.calls > 0 {
+		return false
+	}
+	const always = int(unix.SIGURG) // Go needs it, and has one handler for all
+	ours := g.before[always].handler
+	for sig := 1; sig < firstRealtime; sig++ {
+		var now action
+		get(sig, &now)
+		if now.handler != ours && (now.handler > 1 || sig == always) { // neither the default, nor ignored, nor Go's
+			set(sig, &g.before[sig])
+			found = true
+		} else {
+			g.before[sig] = now
+		}
+	}
+	for sig := firstRealtime; sig <= lastSignal; sig++ {
+		keepOnStack(sig)
+	}
+	return found
 }
 
 // guardPeriod is how long a handler that was installed meanwhile can stay.
@@ -108,10 +175,19 @@ func (a *actions) restore() {
 		case now.handler == a[sig].handler && now.flags == a[sig].flags:
 		case sig < firstRealtime:
 			set(sig, &a[sig])
-		case now.handler > 1 && now.flags&onStack == 0: // neither the default nor ignored
-			now.flags |= onStack
-			set(sig, &now)
+		default:
+			keepOnStack(sig)
 		}
+	}
+}
+
+// keepOnStack lets a handler of the library run on a stack that is large enough.
+func keepOnStack(sig int) {
+	var now action
+	get(sig, &now)
+	if now.handler > 1 && now.flags&onStack == 0 { // neither the default nor ignored
+		now.flags |= onStack
+		set(sig, &now)
 	}
 }
 

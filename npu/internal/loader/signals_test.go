@@ -36,3 +36,31 @@ func TestGuardSignalsOverlap(t *testing.T) {
 		t.Errorf("the action is %+v, was %+v", after, before)
 	}
 }
+
+// A handler that comes while no call is under way is taken back, and a change of Go's own is kept.
+func TestTakeBack(t *testing.T) {
+	g := guardState{}
+	g.before.read()
+	const sig, other = int(unix.SIGUSR1), int(unix.SIGUSR2)
+	before := g.before[sig]
+	foreign := before
+	foreign.handler = g.before[unix.SIGURG].handler + 1 // nobody sends the signal
+	set(sig, &foreign)
+	ignored := g.before[other]
+	ignored.handler = 1
+	old := g.before[other]
+	set(other, &ignored)
+	defer set(other, &old)
+	for _, want := range []bool{true, false} {
+		if got := g.takeBack(); got != want {
+			t.Errorf("takeBack() = %v, want %v", got, want)
+		}
+		var now action
+		if get(sig, &now); now != before {
+			t.Errorf("the action is %+v, was %+v", now, before)
+		}
+		if get(other, &now); now != ignored {
+			t.Errorf("the ignored signal has the action %+v", now)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"time"
 
 	"npulua/npu/internal/driver"
@@ -81,6 +82,12 @@ func finished(err error) bool {
 	return ofWork || isGone(e)
 }
 
+// streamFault is what the work of a stream left.
+type streamFault struct {
+	st  *streamState
+	err error
+}
+
 // synchronizeAll waits for every stream below r and joins their faults; with closing it leaves out
 // those that were told before. Streams that were dropped count, whether garbage collection has taken
 // them or not, and take no time of their own.
@@ -94,17 +101,18 @@ func (s *Session) synchronizeAll(t *Thread, r *resource, timeout time.Duration, 
 	var states []*streamState
 	told := make(map[*stopping]*Error)
 	var errs []error
+	var found []streamFault
 	add := func(st *streamState, err error) {
 		if closing {
 			err = unlessLost(unlessTold(err, told[st.stop]))
 		}
-		for _, other := range errs { // a context that stopped says so of every stream
-			if e, ok := other.(*Error); ok {
+		for _, other := range found { // a context that stopped says so of every stream
+			if e, ok := other.err.(*Error); ok {
 				err = unlessTold(err, e)
 			}
 		}
 		if err != nil {
-			errs = append(errs, err)
+			found = append(found, streamFault{st, err})
 		}
 	}
 	s.mu.Lock()
@@ -151,6 +159,10 @@ func (s *Session) synchronizeAll(t *Thread, r *resource, timeout time.Duration, 
 		}
 	}
 	s.adopted(r, add)
+	slices.SortStableFunc(found, func(a, b streamFault) int { return a.st.name.compare(b.st.name) }) // not as they came to an end
+	for i, f := range found {                                                                        // before that of a wait that did not end
+		errs = slices.Insert(errs, i, f.err)
+	}
 	for _, st := range all {
 		if !st.foreign(t) {
 			errs = append(errs, st.withLate(s, nil))

@@ -42,7 +42,7 @@ type Driver struct {
 	operators  operators
 	pack       []uint64    // arguments of a launch, for the duration of the call
 	faults     uint64      // given a number so far
-	strange    []exception // of streams that nobody made: see failRecorded
+	strange    []exception // of streams that nobody made: see claim
 }
 
 var (

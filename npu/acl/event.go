@@ -138,10 +138,7 @@ func (d *Driver) SynchronizeEvent(h driver.Event, timeout time.Duration) error {
 		return err
 	}
 	e.late = late{}
-	d.deliver()
-	if failed, ok := err.(*driver.Error); ok && s.log.fault == nil && s.ctx.stopped == nil {
-		d.untold(s, failed)
-	}
+	d.found(s, err)
 	if first := s.log.fault; first != nil {
 		s.log.fault = nil
 		return first

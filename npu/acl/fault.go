@@ -3,6 +3,7 @@
 package acl
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -141,9 +142,11 @@ func (d *Driver) deliver() {
 		s, at := e.stream, unknown
 		if s != nil {
 			at = s.log.indexOf(func(x entry) bool { return x.op == driver.OpHostFunc && x.site == e.site })
-		} else if s, at = d.find(e); s == nil {
+		} else if s, at = d.find(e); s != nil && len(s.log.entries) == 0 {
+			continue // of a stream that was destroyed, whose number this one has now
+		} else if s == nil {
 			if len(d.strange) < maxStrange {
-				d.strange = append(d.strange, e) // of a graph, most likely: the wait for its replay tells
+				d.strange = append(d.strange, e) // of a graph, most likely: see claim
 			}
 			continue
 		}
@@ -257,7 +260,7 @@ func (d *Driver) failAt(s *stream, at int, f *driver.Error) {
 	}
 	d.faults++
 	f.Fault = d.faults
-	if l.fault == nil {
+	if l.fault == nil || at >= 0 && at < l.failed { // the library may tell of them in another order
 		l.fault, l.failed = f, at
 	}
 	if s.ctx.stops && s.ctx.stopped == nil && f.Cause == nil {
@@ -289,9 +292,6 @@ func (l *log) suspect(ops ...driver.Op) int {
 // untold makes a fault of what a wait for s returned, where the library has not told which command failed: the only one
 // that can be meant, where there is one. In a context that stops on a failure that may be on any stream of it.
 func (d *Driver) untold(s *stream, e *driver.Error) {
-	if e.Code == driver.CodeGraphFailed && d.failRecorded(s, e) {
-		return
-	}
 	if !s.ctx.stops {
 		d.fail(s, s.log.suspect(canFault...), e)
 		return
@@ -312,24 +312,37 @@ func (d *Driver) untold(s *stream, e *driver.Error) {
 	d.fail(found, at, e)
 }
 
-// failRecorded makes a fault of a replay on s one of the command in it that failed, which the library has told as one of
-// a stream that nobody made: with the code of that command, and a word on that of the replay.
-func (d *Driver) failRecorded(s *stream, e *driver.Error) bool {
-	for i, x := range d.strange {
-		if x.device != uint32(s.ctx.device) {
-			continue
+// claim makes faults of s of what the library has told as failed commands of streams that nobody made, which are those of
+// replays: with the code of the command, and a word on that of the replay, which a wait for s may have returned as e.
+func (d *Driver) claim(s *stream, e *driver.Error) {
+	if len(d.strange) == 0 || !s.log.replays() {
+		return
+	}
+	ofReplay := e != nil && e.Code == driver.CodeGraphFailed
+	if !ofReplay { // it may be of a replay on another stream
+		for _, c := range d.contexts {
+			for _, x := range d.streamsOf(c) {
+				if x != s && c.device == s.ctx.device && x.log.replays() {
+					return
+				}
+			}
 		}
-		at, node := s.log.recorded(int64(x.task))
+	}
+	taken := make(map[replayed]bool)
+	d.strange = slices.DeleteFunc(d.strange, func(x exception) bool {
+		if x.device != uint32(s.ctx.device) {
+			return false
+		}
+		at, node := s.log.recorded(int64(x.task), taken)
 		if at == unknown {
 			return false
 		}
-		d.strange = slices.Delete(d.strange, i, i+1)
+		taken[replayed{at, node}] = true
 		f := x.fault()
-		f.Detail = e.Detail
-		if f.Detail == "" {
-			f.Detail = "a command of the graph failed"
+		f.Detail = "a command of the graph failed"
+		if ofReplay {
+			f.Detail = cmp.Or(e.Detail, f.Detail) + ", and its replay with " + e.Code.Error()
 		}
-		f.Detail += ", and its replay with " + e.Code.Error()
 		if node == nil {
 			d.fail(s, at, f)
 			return true
@@ -337,33 +350,67 @@ func (d *Driver) failRecorded(s *stream, e *driver.Error) bool {
 		f.Op, f.Call, f.Site = node.op.String(), node.op.Call(), node.site
 		d.failAt(s, at, f)
 		return true
-	}
-	return false
+	})
 }
 
-// recorded is the index of the first replay whose graph has a launch with a task's number, and that launch. Where no
-// number fits, or several launches have it, it is that of the only replay, without a launch.
-func (l *log) recorded(task int64) (at int, found *node) {
+// replays reports whether a replay is in l.
+func (l *log) replays() bool {
+	return slices.ContainsFunc(l.entries, func(e entry) bool { return e.graph != nil })
+}
+
+// replayed is a launch of a replay, by the index of the replay in a log; nil: whichever launch.
+type replayed struct {
+	at   int
+	node *node
+}
+
+// recorded is the index of the first replay whose graph has a launch with a task's number, and that launch, but for what is
+// taken. Where no number fits, or several launches have it, it is that of the only replay, without a launch.
+func (l *log) recorded(task int64, taken map[replayed]bool) (at int, found *node) {
 	at = unknown
+	several, fits := false, false
 	for i, e := range l.entries {
 		if e.graph == nil {
 			continue
 		}
 		for j := range e.graph.nodes {
 			n := &e.graph.nodes[j]
+			if n.op != driver.OpLaunch || n.task != task {
+				continue
+			}
+			fits = true
 			switch {
-			case n.op != driver.OpLaunch || n.task != task:
+			case taken[replayed{i, n}]:
 			case found == nil:
 				at, found = i, n
-			case found.site != n.site:
-				return l.suspect(driver.OpReplay), nil
+			default:
+				several = several || found.site != n.site
 			}
 		}
 	}
-	if found == nil {
-		at = l.suspect(driver.OpReplay)
+	if found != nil && !several || found == nil && fits {
+		return at, found
 	}
-	return at, found
+	if at = l.suspect(driver.OpReplay); at == unknown || taken[replayed{at, nil}] {
+		return unknown, nil
+	}
+	return at, nil
+}
+
+// found makes faults of all that is known when a wait for s has returned err.
+func (d *Driver) found(s *stream, err error) {
+	d.deliver()
+	e, _ := err.(*driver.Error)
+	of := []*stream{s}
+	if s.ctx.stops { // it may be of any of them
+		of = d.streamsOf(s.ctx)
+	}
+	for _, x := range of {
+		d.claim(x, e)
+	}
+	if e != nil && s.log.fault == nil && s.ctx.stopped == nil {
+		d.untold(s, e)
+	}
 }
 
 // settled is called with what a wait for s has returned: all that was queued on it before is over, unless the wait
@@ -376,10 +423,7 @@ func (d *Driver) settled(s *stream, err error) error {
 		err = s.late.found
 	}
 	s.late = late{}
-	d.deliver()
-	if e, ok := err.(*driver.Error); ok && s.log.fault == nil && s.ctx.stopped == nil {
-		d.untold(s, e)
-	}
+	d.found(s, err)
 	fault, failed := s.log.fault, unknown
 	if fault != nil {
 		failed = s.log.failed

@@ -112,7 +112,7 @@ func (d *Driver) SetStreamFailureMode(h driver.Stream, m driver.FailureMode) err
 	if err := d.call(&d.setFailureMode, s.raw, uintptr(m)); err != nil {
 		return err
 	}
-	s.ctx.stops = m == driver.StopOnFailure
+	s.ctx.stops = s.ctx.stops || m == driver.StopOnFailure // continue, of another stream, changes nothing
 	return nil
 }
 

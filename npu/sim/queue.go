@@ -355,7 +355,7 @@ func (d *Driver) setFault(s *stream, t *task, err error) {
 	} else {
 		s.fault.Affect(t.cmd.Site)
 	}
-	if s.ctx.mode == driver.StopOnFailure && s.ctx.stopped == nil {
+	if s.ctx.mode == driver.StopOnFailure && s.ctx.stopped == nil && f.Cause == nil { // a runtime knows of no failed host function
 		s.ctx.stopped = f
 		for _, other := range s.ctx.streams {
 			d.dropQueued(other)

@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 	"runtime"
+	"sync"
 	"sync/atomic"
 
 	"npulua/npu/internal/driver"
@@ -50,13 +51,14 @@ type Caller struct {
 	err     error
 	done    atomic.Bool
 
-	site   atomic.Uint32 // of the call under way, for Serving
-	parked atomic.Bool
-	wake   chan struct{}
-	closed atomic.Bool
-	action atomic.Pointer[action] // host function to run here, posted by the executor
-	inside bool                   // a host function is running on this caller
-	claims bool                   // a place is claimed and not submitted: nothing else can be asked for
+	site    atomic.Uint32 // of the call under way, for Serving
+	parked  atomic.Bool
+	wake    chan struct{}
+	closed  atomic.Bool
+	action  atomic.Pointer[action] // host function to run here, posted by the executor
+	upcalls sync.Mutex             // of threads of a library that have one each
+	inside  bool                   // a host function is running on this caller
+	claims  bool                   // a place is claimed and not submitted: nothing else can be asked for
 
 	number   int // in order of registration
 	state    atomic.Int32

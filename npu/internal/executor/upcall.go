@@ -31,8 +31,12 @@ func errGone() error {
 
 // Upcall runs fn on caller and returns its error. A driver with a clock calls it on the executor's
 // thread, another on a thread of its own; it blocks that thread. The caller runs fn at its next
-// wait.
+// wait. A library may have a thread for each context: then one waits for the other.
 func (e *Executor) Upcall(c *Caller, fn func() error) error {
+	if e.clock == nil {
+		c.upcalls.Lock()
+		defer c.upcalls.Unlock()
+	}
 	if err := c.ctx.Err(); err != nil {
 		return err
 	}

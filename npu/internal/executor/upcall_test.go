@@ -172,3 +172,41 @@ func TestUpcallWhileTheRingIsFull(t *testing.T) {
 		t.Errorf("%d host functions ran", ran)
 	}
 }
+
+// Threads of a library that call at once are served one after the other.
+func TestUpcallsOfSeveralThreads(t *testing.T) {
+	f, e := newFake(t, executor.Options{})
+	c := e.NewCaller(background)
+	defer c.Close()
+	const n = 8
+	left := make(chan error, n)
+	ran := 0 // on the goroutine of c alone
+	for range n {
+		go func() { left <- e.Upcall(c, func() error { ran++; return nil }) }()
+	}
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		for range n {
+			if err := <-left; err != nil {
+				t.Error(err)
+			}
+		}
+	}()
+	f.query = func(driver.Stream) (bool, error) {
+		select {
+		case <-over:
+			return true, nil
+		default:
+			return false, nil
+		}
+	}
+	within(t, "the wait", func() {
+		if err := c.Wait(&executor.Target{Context: 1, Stream: 1, Timeout: -1}); err != nil {
+			t.Error(err)
+		}
+	})
+	if ran != n {
+		t.Errorf("%d functions ran, want %d", ran, n)
+	}
+}

@@ -112,7 +112,7 @@ static void *work(void *p) {
 		} else if (t->op == T_RECORD) {
 			skipped(s, t->record);
 		}
-		if (code) {
+		if (code && !s->dead) { // else nobody is there to be told
 			if (t->op != T_REPLAY) // whose commands told themselves
 				tell_exception(s, t, code);
 			else if (code > RT_INTERNAL)

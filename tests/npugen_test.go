@@ -1,0 +1,531 @@
+package tests
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// npuGenerator writes random programs of the npu API whose answers depend on neither time nor backend: contexts and
+// devices in any order, copies, launches, events, graphs, callbacks, tasks, resets, and failing kernels in both failure
+// modes. Each call is a line of its own, which works whatever lines before it are left out, and prints what it answers.
+//
+// What a program may not ask, because the answer is a matter of time: whether work is done that nobody has waited for,
+// and what is in memory that work of a context may have written which has stopped on a failure.
+type npuGenerator struct {
+	r     *rand.Rand
+	lines []string
+	next  int
+
+	contexts, streams, buffers, hosts, events, graphs []*genHandle
+}
+
+// genHandle is a handle as far as the generator knows. A closed one is still used now and then.
+type genHandle struct {
+	name   string
+	device int
+	parent *genHandle // the context of a stream, event or graph; nil: a default context, or none
+	closed bool
+
+	stops   bool         // of a context: a failure stops it
+	failing bool         // of a context: it is about to stop
+	idle    bool         // of a stream: all that was queued was waited for
+	calls   bool         // of a stream: it has callbacks that may not have run
+	faulty  bool         // of a stream: a kernel was queued that fails, and nobody has waited since; of a graph: it holds one
+	unclear bool         // of a buffer: what it holds depends on how far streams came
+	users   []*genHandle // of a buffer: streams with work on it
+	uses    []*genHandle // of a graph: the buffers of its commands
+	stream  *genHandle
+	late    bool // of an event: its stream had work since its record
+}
+
+// npuPrelude is what the lines of a program call. An error counts by its code, the line that it blames, and the codes and
+// lines of its text; what it says in words is the backend's.
+const npuPrelude = `local H, log = {}, {}
+local function text(v) return type(v) == "table" and "table" or tostring(v) end
+local function answer(ok, ...)
+	if ok then
+		local t = {}
+		for i = 1, select("#", ...) do t[i] = text((select(i, ...))) end
+		return print("ok", table.concat(t, " "))
+	end
+	local e = (...)
+	if type(e) ~= "table" or not e.code then return print("error", (tostring(e):gsub("^[^ ]*:%d+: ", ""))) end
+	local codes = {}
+	for line in tostring(e):gmatch("[^\n]+") do
+		if not line:find("affected", 1, true) and not line:find("hint", 1, true) then
+			for code in line:gmatch("%[(%d+) [A-Z_]+%]") do codes[#codes + 1] = code end
+		end
+	end
+	print("error", e.code, e.where, table.concat(codes, " "))
+end
+local function step(n, fn) io.write(n, " ") answer(pcall(fn)) end
+local bad = npu.kernel "vector_add"
+`
+
+func generateNPU(seed uint64) []string {
+	g := &npuGenerator{r: rand.New(rand.NewPCG(seed, 0x6e7075))}
+	for d := range 2 {
+		g.contexts = append(g.contexts, &genHandle{name: fmt.Sprintf("npu.device(%d).context", d), device: d})
+	}
+	for _, first := range []func(){g.newContext, g.newContext, g.newStream, g.newStream, g.newBuffer, g.newBuffer, g.newBuffer, g.newHost} {
+		first()
+	}
+	for end := 15 + g.r.IntN(45); len(g.lines) < end; {
+		g.step()
+	}
+	g.add("npu.device(0):synchronize()")
+	g.add("npu.device(1):synchronize()")
+	return append(g.lines, `for i = 1, 99 do if log["H.s" .. i] then print(i, log["H.s" .. i]) end end`)
+}
+
+// add is a line that prints what code answers.
+func (g *npuGenerator) add(format string, args ...any) {
+	g.lines = append(g.lines, fmt.Sprintf("step(%d, function() %s end)", len(g.lines), fmt.Sprintf(format, args...)))
+}
+
+func (g *npuGenerator) name(kind string) string {
+	g.next++
+	return fmt.Sprintf("H.%s%d", kind, g.next)
+}
+
+func (g *npuGenerator) chance(percent int) bool { return g.r.IntN(100) < percent }
+
+// pick is one of list that fits, or nil; now and then one that is closed.
+func (g *npuGenerator) pick(list []*genHandle, fits func(*genHandle) bool) *genHandle {
+	closed := g.chance(5)
+	var fit []*genHandle
+	for _, h := range list {
+		if h.closed == closed && (fits == nil || fits(h)) {
+			fit = append(fit, h)
+		}
+	}
+	if len(fit) == 0 {
+		return nil
+	}
+	return fit[g.r.IntN(len(fit))]
+}
+
+func (g *npuGenerator) newContext() {
+	h := &genHandle{name: g.name("c"), device: g.r.IntN(2)}
+	g.add("%s = npu.device(%d):create_context() return %s", h.name, h.device, h.name)
+	g.contexts = append(g.contexts, h)
+}
+
+func (g *npuGenerator) newStream() {
+	c := g.pick(g.contexts, nil)
+	if c == nil {
+		return
+	}
+	h := &genHandle{name: g.name("s"), device: c.device, parent: c, closed: c.closed, idle: true}
+	mode := ""
+	if g.chance(35) && c.name[0] == 'H' {
+		mode = `failure = "stop"`
+		c.stops = true
+		if slices.ContainsFunc(g.streams, func(s *genHandle) bool { return s.parent == c && s.faulty }) { // whether that stops it is a matter of time
+			g.add("%s:synchronize()", c.name)
+			g.waited(func(s *genHandle) bool { return s.parent == c })
+		}
+	} else if g.chance(10) {
+		mode = `failure = "continue"`
+	}
+	g.add("%s = %s:create_stream{%s} return %s", h.name, c.name, mode, h.name)
+	g.streams = append(g.streams, h)
+}
+
+func (g *npuGenerator) newBuffer() {
+	c := g.pick(g.contexts, nil)
+	if c == nil {
+		return
+	}
+	h := &genHandle{name: g.name("x"), device: c.device, closed: c.closed}
+	g.add("%s = %s:alloc(\"float32\", 8) %s:upload{%s} return %s", h.name, c.name, h.name, g.values(), h.name)
+	g.buffers = append(g.buffers, h)
+}
+
+func (g *npuGenerator) newHost() {
+	h := &genHandle{name: g.name("h")}
+	g.add("%s = npu.host(\"float32\", {%s}) return #%s", h.name, g.values(), h.name)
+	g.hosts = append(g.hosts, h)
+}
+
+func (g *npuGenerator) values() string {
+	var v []string
+	for range 8 {
+		v = append(v, fmt.Sprint(g.r.IntN(100)))
+	}
+	return strings.Join(v, ", ")
+}
+
+// aStream is an open stream, or the default stream of a context.
+func (g *npuGenerator) aStream() *genHandle { return g.pick(g.streams, nil) }
+
+func (g *npuGenerator) on(device int) func(*genHandle) bool {
+	if g.chance(4) {
+		return nil // of another device: refused
+	}
+	return func(h *genHandle) bool { return h.device == device }
+}
+
+// work queues a command on s, in what form prefix says, and tells whether it is one that fails.
+func (g *npuGenerator) work(s *genHandle) (code string, fails bool) {
+	x, y := g.pick(g.buffers, g.on(s.device)), g.pick(g.buffers, g.on(s.device))
+	if x == y {
+		y = g.pick(g.buffers, g.on(s.device))
+	}
+	h := g.pick(g.hosts, nil)
+	if x == nil || y == nil || h == nil {
+		return "", false
+	}
+	g.use(s, x, y, h)
+	write := func(b *genHandle) {
+		b.unclear = b.unclear || s.parent.stops
+	}
+	switch n := g.r.IntN(100); {
+	case n < 25:
+		write(x)
+		return fmt.Sprintf("%s:fill(%s, %d)", s.name, x.name, g.r.IntN(50)), false
+	case n < 40:
+		write(x)
+		x.unclear = x.unclear || y.unclear
+		return fmt.Sprintf("%s:copy(%s, %s)", s.name, x.name, y.name), false
+	case n < 50:
+		write(x)
+		x.unclear = x.unclear || h.unclear
+		return fmt.Sprintf("%s:copy(%s, %s)", s.name, x.name, h.name), false
+	case n < 60:
+		write(h)
+		h.unclear = h.unclear || x.unclear
+		return fmt.Sprintf("%s:copy(%s, %s)", s.name, h.name, x.name), false
+	case n < 85 || s.parent.failing:
+		write(x)
+		x.unclear = x.unclear || y.unclear
+		return fmt.Sprintf("%s:launch(bad, 1, %s, %s, %s, 8)", s.name, x.name, y.name, y.name), false
+	default: // beyond the operands
+		x.unclear = true
+		return fmt.Sprintf("%s:launch(bad, %d, %s, %s, %s, 1000)", s.name, 1+g.r.IntN(2), x.name, y.name, y.name), true
+	}
+}
+
+// use notes that s works on buffers. Where another stream does too, one of the two is waited for, or what they hold is not
+// asked for.
+func (g *npuGenerator) use(s *genHandle, buffers ...*genHandle) {
+	for _, b := range buffers {
+		for _, u := range b.users {
+			switch {
+			case u == s || u.idle || u.parent.failing:
+				b.unclear = b.unclear || u.parent.failing
+			case g.chance(50):
+				g.add("%s:synchronize()", u.name)
+				u.idle, u.faulty = true, false
+			default:
+				b.unclear = true
+			}
+		}
+		b.users = slices.DeleteFunc(b.users, func(u *genHandle) bool { return u == s || u.idle })
+		b.users = append(b.users, s)
+	}
+}
+
+// queued notes that s has work.
+func (g *npuGenerator) queued(s *genHandle, fails bool) {
+	s.idle = false
+	s.faulty = s.faulty || fails
+	for _, e := range g.events {
+		e.late = e.late || e.stream == s
+	}
+	if !fails || !s.parent.stops || s.parent.failing {
+		return
+	}
+	// When the others of the context learn of it is a matter of time: they are asked once it was waited for.
+	s.parent.failing = true
+	for range g.r.IntN(3) {
+		if o := g.pick(g.streams, func(o *genHandle) bool { return o.parent == s.parent }); o != nil {
+			if code, fails := g.work(o); code != "" && !fails {
+				g.add("%s", code)
+				g.queued(o, false)
+			}
+		}
+	}
+	if g.chance(70) {
+		g.add("%s:synchronize()", s.name)
+	} else {
+		g.add("%s:synchronize()", s.parent.name)
+	}
+	s.parent.failing = false
+	g.waited(func(o *genHandle) bool { return o.parent == s.parent })
+}
+
+// waited notes that all work of the streams that fit was waited for.
+func (g *npuGenerator) waited(fits func(*genHandle) bool) {
+	for _, s := range g.streams {
+		if fits(s) {
+			s.idle, s.faulty, s.calls = true, false, false
+		}
+	}
+}
+
+// closeBelow marks what goes with a parent.
+func (g *npuGenerator) closeBelow(fits func(*genHandle) bool) {
+	for _, list := range [][]*genHandle{g.streams, g.events, g.graphs} {
+		for _, h := range list {
+			h.closed = h.closed || fits(h)
+		}
+	}
+}
+
+func (g *npuGenerator) step() {
+	switch n := g.r.IntN(100); {
+	case n < 4:
+		g.newContext()
+	case n < 10:
+		g.newStream()
+	case n < 14:
+		g.newBuffer()
+	case n < 16:
+		g.newHost()
+	case n < 45:
+		if s := g.aStream(); s != nil {
+			code, fails := g.work(s)
+			if code == "" {
+				return
+			}
+			g.add("%s", code)
+			g.queued(s, fails)
+		}
+	case n < 55:
+		g.wait()
+	case n < 62:
+		g.eventStep()
+	case n < 69:
+		g.graphStep()
+	case n < 76:
+		g.look()
+	case n < 79:
+		if s := g.aStream(); s != nil {
+			g.add(`%s:callback(function() log[%q] = (log[%q] or "") .. %d %s end)`, s.name, s.name, s.name, len(g.lines), []string{"", "", `error("mine")`}[g.r.IntN(3)])
+			s.calls = true
+			g.queued(s, true)
+		}
+	case n < 85:
+		g.current()
+	case n < 89:
+		g.task()
+	case n < 97:
+		g.close()
+	default:
+		g.reset()
+	}
+}
+
+// wait waits for a stream, a context or a device.
+func (g *npuGenerator) wait() {
+	switch g.r.IntN(4) {
+	case 0:
+		if c := g.pick(g.contexts, nil); c != nil {
+			g.add("%s:synchronize()", c.name)
+			g.waited(func(s *genHandle) bool { return s.parent == c })
+		}
+	case 1:
+		d := g.r.IntN(2)
+		g.add("npu.device(%d):synchronize()", d)
+		g.waited(func(s *genHandle) bool { return s.device == d })
+	default:
+		if s := g.aStream(); s != nil {
+			g.add("%s:synchronize()", s.name)
+			g.waited(func(x *genHandle) bool { return x == s })
+			if g.chance(50) {
+				g.add("return %s:query()", s.name)
+			}
+		}
+	}
+}
+
+func (g *npuGenerator) eventStep() {
+	switch g.r.IntN(6) {
+	case 0:
+		if c := g.pick(g.contexts, nil); c != nil {
+			h := &genHandle{name: g.name("e"), device: c.device, parent: c, closed: c.closed}
+			g.add("%s = %s:create_event{timing = %v} return %s", h.name, c.name, g.chance(50), h.name)
+			g.events = append(g.events, h)
+		}
+	case 1, 2:
+		if s := g.aStream(); s != nil {
+			if e := g.pick(g.events, g.on(s.device)); e != nil {
+				g.add("%s:record(%s)", s.name, e.name)
+				g.queued(s, false)
+				e.stream, e.late = s, false
+			}
+		}
+	case 3:
+		if s, e := g.aStream(), g.pick(g.events, nil); s != nil && e != nil && s.device == e.device {
+			g.add("%s:wait(%s)", s.name, e.name)
+			g.queued(s, false)
+		}
+	case 4:
+		e := g.pick(g.events, func(e *genHandle) bool { return e.stream == nil || !e.late })
+		if e == nil {
+			return
+		}
+		g.add("%s:synchronize()", e.name)
+		if e.stream != nil {
+			e.stream.faulty = false
+		}
+		g.add("return %s:query()", e.name)
+	default:
+		if a, b := g.pick(g.events, nil), g.pick(g.events, nil); a != nil && b != nil && (a.stream == nil || a.stream.idle) && (b.stream == nil || b.stream.idle) {
+			g.add("return npu.elapsed(%s, %s) and \"a time\"", a.name, b.name)
+		}
+	}
+}
+
+func (g *npuGenerator) graphStep() {
+	if g.chance(40) {
+		s := g.aStream()
+		if s == nil {
+			return
+		}
+		h := &genHandle{name: g.name("g"), device: s.device, parent: s.parent, closed: s.closed}
+		var body []string
+		for range 1 + g.r.IntN(3) {
+			code, fails := g.work(s)
+			if code == "" {
+				continue
+			}
+			body = append(body, code)
+			h.faulty = h.faulty || fails
+		}
+		if g.chance(20) {
+			body = append(body, fmt.Sprintf("pcall(%s.synchronize, %s)", s.name, s.name))
+		}
+		g.add("%s = %s:capture(function() %s end) return #%s", h.name, s.name, strings.Join(body, " "), h.name)
+		g.graphs = append(g.graphs, h)
+		text := strings.Join(body, " ") + " "
+		for _, b := range slices.Concat(g.buffers, g.hosts) { // when it runs is not known here
+			if strings.Contains(text, b.name+",") || strings.Contains(text, b.name+")") {
+				b.unclear = true
+				h.uses = append(h.uses, b)
+			}
+		}
+		return
+	}
+	r := g.pick(g.graphs, nil)
+	s := g.aStream()
+	if r == nil || s == nil {
+		return
+	}
+	if own := g.pick(g.streams, func(s *genHandle) bool { return s.parent == r.parent }); own != nil && g.chance(80) {
+		s = own
+	}
+	g.use(s, r.uses...)
+	for _, b := range r.uses {
+		b.unclear = true
+	}
+	g.add("%s:replay(%s)", r.name, s.name)
+	g.queued(s, r.faulty)
+}
+
+// look reads memory.
+func (g *npuGenerator) look() {
+	switch g.r.IntN(4) {
+	case 0:
+		x, h := g.pick(g.buffers, nil), g.pick(g.hosts, nil)
+		if x != nil && h != nil {
+			g.add("npu.copy(%s, %s)", x.name, h.name)
+			x.unclear = h.unclear
+		}
+	case 1:
+		if x := g.pick(g.buffers, nil); x != nil {
+			g.add("%s:upload{%s}", x.name, g.values())
+			x.unclear = false
+		}
+	case 2:
+		if h := g.pick(g.hosts, func(h *genHandle) bool { return !h.unclear }); h != nil {
+			g.add("return %s[%d]", h.name, 1+g.r.IntN(8))
+		}
+	default:
+		x := g.pick(g.buffers, nil)
+		if x == nil {
+			return
+		}
+		if x.unclear {
+			g.add("%s:download()", x.name)
+		} else {
+			g.add("return table.concat(%s:download():to_table(), \" \")", x.name)
+		}
+	}
+}
+
+// current changes which context is current, and asks for it.
+func (g *npuGenerator) current() {
+	c := g.pick(g.contexts, nil)
+	if c == nil {
+		return
+	}
+	switch g.r.IntN(4) {
+	case 0:
+		g.add("%s:set_current()", c.name)
+	case 1:
+		g.add("return %s:use(function() return npu.current_context(), npu.current_device() end)", c.name)
+	case 2:
+		g.add("%s:use(function() error(\"mine\", 0) end)", c.name)
+	default:
+		g.add("return npu.current_context(), npu.current_device()")
+	}
+}
+
+// task does something in a task of its own.
+func (g *npuGenerator) task() {
+	s := g.aStream()
+	if s == nil {
+		return
+	}
+	code, fails := g.work(s)
+	if code == "" {
+		return
+	}
+	wait := ""
+	if g.chance(50) {
+		wait = s.name + ":synchronize()"
+	}
+	g.add("return npu.spawn(function() local none = pcall(npu.current_context) %s %s return none, npu.device(%d).context end):join()", code, wait, g.r.IntN(2))
+	g.queued(s, fails)
+	if wait != "" {
+		g.waited(func(x *genHandle) bool { return x == s })
+	}
+}
+
+// close closes a handle.
+func (g *npuGenerator) close() {
+	lists := [][]*genHandle{g.contexts, g.streams, g.buffers, g.hosts, g.events, g.graphs}
+	list := lists[g.r.IntN(len(lists))]
+	h := g.pick(list, nil)
+	if h == nil || list[0] == g.contexts[0] && g.chance(50) {
+		return
+	}
+	g.add("%s:close() return %s.closed", h.name, h.name)
+	if h.name[0] != 'H' { // a default context stays
+		return
+	}
+	h.closed = true
+	g.closeBelow(func(x *genHandle) bool { return x.parent == h })
+	g.waited(func(s *genHandle) bool { return s == h || s.parent == h })
+}
+
+// reset ends a device.
+func (g *npuGenerator) reset() {
+	d := g.r.IntN(2)
+	if slices.ContainsFunc(g.streams, func(s *genHandle) bool { return s.device == d && s.calls }) { // whether they run is a matter of time
+		g.add("npu.device(%d):synchronize()", d)
+	}
+	g.add("npu.device(%d):%s()", d, []string{"reset", "close"}[g.r.IntN(2)])
+	for _, list := range [][]*genHandle{g.contexts[2:], g.streams, g.buffers, g.events, g.graphs} {
+		for _, h := range list {
+			h.closed = h.closed || h.device == d
+		}
+	}
+	for _, h := range g.hosts { // a copy to it may have been dropped
+		h.unclear = true
+	}
+}

@@ -72,12 +72,15 @@ type stopping struct {
 	told atomic.Pointer[Error]
 }
 
-// unlessTold is err, or nil where it is the same fault as told.
+// unlessTold is err without the fault that was told.
 func unlessTold(err error, told *Error) error {
-	if e, ok := err.(*Error); ok && told != nil && e.Fault != 0 && e.Fault == told.Fault {
-		return nil
+	if told == nil {
+		return err
 	}
-	return err
+	return keepErrors(err, func(err error) bool {
+		e, ok := err.(*Error)
+		return !ok || e.Fault == 0 || e.Fault != told.Fault
+	})
 }
 
 // dependency says: once this stream is done up to own, src is done up to done.
@@ -150,8 +153,13 @@ func (st *streamState) known(ticket uint64) {
 // learn notes that st is done up to ticket, and gives the fault of its work to add.
 func (st *streamState) learn(ticket uint64, fault error, add func(*streamState, error)) {
 	st.known(ticket)
-	if e, ok := fault.(*Error); ok && st.stop.on.Load() {
-		st.stop.told.CompareAndSwap(nil, e)
+	if st.stop.on.Load() {
+		keepErrors(fault, func(err error) bool {
+			if e, ok := err.(*Error); ok && e.Fault != 0 && e.Cause == nil { // the last one is that which stopped the context
+				st.stop.told.Store(e)
+			}
+			return true
+		})
 	}
 	if add != nil {
 		add(st, fault)

@@ -102,15 +102,19 @@ func (s *Session) synchronizeAll(t *Thread, r *resource, timeout time.Duration, 
 	told := make(map[*stopping]*Error)
 	var errs []error
 	var found []streamFault
+	seen := make(map[uint64]bool) // numbers of faults
 	add := func(st *streamState, err error) {
 		if closing {
 			err = unlessLost(unlessTold(err, told[st.stop]))
 		}
-		for _, other := range found { // a context that stopped says so of every stream
-			if e, ok := other.err.(*Error); ok {
-				err = unlessTold(err, e)
+		err = keepErrors(err, func(err error) bool { // a context that stopped says so of every stream
+			e, ok := err.(*Error)
+			again := ok && e.Fault != 0 && seen[e.Fault]
+			if ok {
+				seen[e.Fault] = true
 			}
-		}
+			return !again
+		})
 		if err != nil {
 			found = append(found, streamFault{st, err})
 		}

@@ -32,8 +32,9 @@ type backends struct{ dir, library, kernels string }
 // codesIn are the codes and lines of what a program says at its end; in words that is the backend's.
 var codesIn = regexp.MustCompile(`\[\d+ [A-Z_]+\]|program\.lua:\d+`)
 
-// run is what a program answers, step by step, then what is said at its end, and its status.
-func (b backends) run(t *testing.T, lines []string, args, env []string) []string {
+// run is what a program answers, step by step, then the codes and lines of what is said at its end, and its status; and
+// what is said in full.
+func (b backends) run(t *testing.T, lines []string, args, env []string) (answers []string, stderr string) {
 	dir, err := os.MkdirTemp(b.dir, "")
 	if err != nil {
 		t.Fatal(err)
@@ -46,28 +47,28 @@ func (b backends) run(t *testing.T, lines []string, args, env []string) []string
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary, append(args, "program.lua")...)
 	cmd.Dir, cmd.Env = dir, append(append(os.Environ(), "GORACE=atexit_sleep_ms=0", "ASCEND_LAUNCH_BLOCKING="), env...)
-	var out, stderr strings.Builder
-	cmd.Stdout, cmd.Stderr = &out, &stderr
+	var out, errs strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &errs
 	var exit *exec.ExitError
 	if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
-	answers := strings.Split(out.String(), "\n")
+	answers = strings.Split(out.String(), "\n")
 	var said []string
-	for line := range strings.Lines(stderr.String()) {
+	for line := range strings.Lines(errs.String()) {
 		if strings.Contains(line, "affected") || strings.Contains(line, "hint:") || strings.Contains(line, "raised by") {
 			continue
 		}
 		said = append(said, codesIn.FindAllString(line, -1)...)
 	}
 	slices.Sort(said) // of several streams, in any order
-	return append(answers, strings.Join(said, " "), fmt.Sprint("status ", cmd.ProcessState.ExitCode()))
+	return append(answers, strings.Join(said, " "), fmt.Sprint("status ", cmd.ProcessState.ExitCode())), errs.String()
 }
 
 // difference is how the answers of the two backends differ, "" where they agree.
 func (b backends) difference(t *testing.T, lines []string, variant string) string {
-	want := b.run(t, lines, []string{"--backend=sim", "--sim=910b:2"}, nil)
-	got := b.run(t, lines, []string{"--backend=acl"}, []string{"LD_LIBRARY_PATH=" + b.library, "NPULUA_KERNELS=" + b.kernels, "ACL_STANDIN=" + variant})
+	want, _ := b.run(t, lines, []string{"--backend=sim", "--sim=910b:2"}, nil)
+	got, stderr := b.run(t, lines, []string{"--backend=acl"}, []string{"LD_LIBRARY_PATH=" + b.library, "NPULUA_KERNELS=" + b.kernels, "ACL_STANDIN=" + variant})
 	if slices.Equal(got, want) {
 		return ""
 	}
@@ -77,7 +78,7 @@ func (b backends) difference(t *testing.T, lines []string, variant string) strin
 			if i < len(got) {
 				other = got[i]
 			}
-			return fmt.Sprintf("the simulator answers %q, the library %q", want[i], other)
+			return fmt.Sprintf("the simulator answers %q, the library %q\n%s", want[i], other, stderr)
 		}
 	}
 	return fmt.Sprintf("the library says more: %q", got[len(want):])

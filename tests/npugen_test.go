@@ -30,6 +30,7 @@ type genHandle struct {
 
 	stops   bool         // of a context: a failure stops it
 	failing bool         // of a context: it is about to stop
+	stopped bool         // of a context: it did
 	idle    bool         // of a stream: all that was queued was waited for
 	calls   bool         // of a stream: it has callbacks that may not have run
 	faulty  bool         // of a stream: a kernel was queued that fails, and nobody has waited since; of a graph: it holds one
@@ -239,7 +240,7 @@ func (g *npuGenerator) queued(s *genHandle, fails bool) {
 		return
 	}
 	// When the others of the context learn of it is a matter of time: they are asked once it was waited for.
-	s.parent.failing = true
+	s.parent.failing, s.parent.stopped = true, true
 	for range g.r.IntN(3) {
 		if o := g.pick(g.streams, func(o *genHandle) bool { return o.parent == s.parent }); o != nil {
 			if code, fails := g.work(o); code != "" && !fails {
@@ -383,7 +384,7 @@ func (g *npuGenerator) eventStep() {
 func (g *npuGenerator) graphStep() {
 	if g.chance(40) {
 		s := g.aStream()
-		if s == nil {
+		if s == nil || s.parent.stopped { // what a context that has stopped records was not observed
 			return
 		}
 		h := &genHandle{name: g.name("g"), device: s.device, parent: s.parent, closed: s.closed}

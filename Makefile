@@ -46,6 +46,7 @@ fuzz:
 	  done; \
 	done
 	$(GO) test ./tests -run '^TestLua(Differential|Syntax)$$' -lua-programs=20000 -lua-seed=$$(date +%s)
+	$(GO) test ./tests -timeout 1h -run '^TestBackendsAgree$$' -npu-programs=2000 -npu-seed=$$(date +%s)
 
 # the reference manual, from the tables in luabind
 docs:

@@ -32,7 +32,7 @@ type genHandle struct {
 	failing bool         // of a context: it is about to stop
 	stopped bool         // of a context: it did
 	idle    bool         // of a stream: all that was queued was waited for
-	calls   bool         // of a stream: it has callbacks that may not have run
+	calls   bool         // of a stream: it had callbacks, which also tell how far it is
 	faulty  bool         // of a stream: a kernel was queued that fails, and nobody has waited since; of a graph: it holds one
 	unclear bool         // of a buffer: what it holds depends on how far streams came
 	users   []*genHandle // of a buffer: streams with work on it
@@ -262,7 +262,7 @@ func (g *npuGenerator) queued(s *genHandle, fails bool) {
 func (g *npuGenerator) waited(fits func(*genHandle) bool) {
 	for _, s := range g.streams {
 		if fits(s) {
-			s.idle, s.faulty, s.calls = true, false, false
+			s.idle, s.faulty = true, false
 		}
 	}
 }
@@ -442,7 +442,10 @@ func (g *npuGenerator) look() {
 			x.unclear = false
 		}
 	case 2:
-		if h := g.pick(g.hosts, func(h *genHandle) bool { return !h.unclear }); h != nil {
+		known := func(h *genHandle) bool {
+			return !h.unclear && !slices.ContainsFunc(h.users, func(s *genHandle) bool { return s.calls && !s.idle })
+		}
+		if h := g.pick(g.hosts, known); h != nil {
 			g.add("return %s[%d]", h.name, 1+g.r.IntN(8))
 		}
 	default:

@@ -66,5 +66,5 @@ func (l *log) drop(idle bool) {
 		}
 		l.over.add(c)
 	}
-	l.entries, l.fault = l.entries[:0], nil
+	l.entries, l.fault, l.told = l.entries[:0], nil, false
 }

@@ -140,7 +140,7 @@ func (d *Driver) SynchronizeEvent(h driver.Event, timeout time.Duration) error {
 	e.late = late{}
 	d.found(s, err)
 	if first := s.log.fault; first != nil {
-		s.log.fault = nil
+		s.log.fault, s.log.told = nil, s.log.told || first.Cause == nil
 		return first
 	}
 	if s.ctx.stopped != nil && err != nil {

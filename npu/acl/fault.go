@@ -23,6 +23,7 @@ type log struct {
 	entries []entry
 	fault   *driver.Error // the first one that was not returned yet
 	failed  int           // index of its command, where fault is not nil; -1: not known
+	told    bool          // a wait for an event has returned a fault, which the next one for the stream finds again
 	over    over
 }
 
@@ -408,7 +409,7 @@ func (d *Driver) found(s *stream, err error) {
 	for _, x := range of {
 		d.claim(x, e)
 	}
-	if e != nil && s.log.fault == nil && s.ctx.stopped == nil {
+	if e != nil && s.log.fault == nil && s.ctx.stopped == nil && !s.log.told {
 		d.untold(s, e)
 	}
 }
@@ -429,12 +430,15 @@ func (d *Driver) settled(s *stream, err error) error {
 		failed = s.log.failed
 	}
 	s.log.close(failed, fault, s.ctx.stopped != nil)
-	s.log.fault = nil
+	told := s.log.told
+	s.log.fault, s.log.told = nil, false
 	switch {
 	case fault != nil:
 		return fault
 	case s.ctx.stopped != nil && (err != nil || s.ctx.refusing):
 		return s.ctx.stopped
+	case told:
+		return nil
 	}
 	return err
 }

@@ -94,9 +94,13 @@ func (d *Driver) DestroyStream(h driver.Stream, force bool) error {
 	if err != nil {
 		return err
 	}
+	if s.ctx.stopped != nil { // nothing of it runs any more, and what waits for an event may do so for ever
+		f = &d.destroyStreamForce
+	}
 	if err := d.call(f, s.raw); err != nil {
 		return err
 	}
+	d.deliver() // what failed on it is told while it is known: its number may be that of the next stream
 	d.dropWorkspaces(&s.workspaces)
 	delete(d.streams, h)
 	d.lastStream = nil

@@ -112,6 +112,26 @@ func failureCases() []testCase {
 			t.wantFill(p, 64, 1, "memory")
 			t.want(driver.CodeVectorException, t.SynchronizeStream(s, forever), "SynchronizeStream")
 		}},
+		{"continue mode: a fault that a wait for an event has told is not told again", loader, func(t *tester) {
+			s, e, p := t.stream(), t.event(driver.EventSync), t.filled(64, 0)
+			t.fault(s, 7)
+			t.fill(s, p, 64, 1)
+			t.record(s, e)
+			t.settle()
+			err := t.SynchronizeEvent(e, forever)
+			if err != nil { // where the library tells it only to who waits for the stream, that one gets it
+				t.want(driver.CodeVectorException, err, "SynchronizeEvent")
+				t.wantSite(err, 7)
+				t.sync(s)
+			} else {
+				t.want(driver.CodeVectorException, t.SynchronizeStream(s, forever), "SynchronizeStream")
+			}
+			t.fault(s, 8)
+			err = t.SynchronizeStream(s, forever)
+			t.want(driver.CodeVectorException, err, "SynchronizeStream after another fault")
+			t.wantSite(err, 8)
+			t.sync(s)
+		}},
 		{"stop mode: the rest is skipped, later commands and synchronize: 507035", loader, func(t *tester) {
 			before, p := t.current(), t.filled(64, 0)
 			c := t.context(0)

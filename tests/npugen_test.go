@@ -520,7 +520,7 @@ func (g *npuGenerator) close() {
 // reset ends a device.
 func (g *npuGenerator) reset() {
 	d := g.r.IntN(2)
-	if slices.ContainsFunc(g.streams, func(s *genHandle) bool { return s.device == d && s.calls }) { // whether they run is a matter of time
+	if slices.ContainsFunc(g.streams, func(s *genHandle) bool { return s.device == d && (s.calls || !s.idle) }) { // how far they come is a matter of time
 		g.add("npu.device(%d):synchronize()", d)
 	}
 	g.add("npu.device(%d):%s()", d, []string{"reset", "close"}[g.r.IntN(2)])

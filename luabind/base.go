@@ -21,8 +21,23 @@ func (in *Interp) openBase() {
 	} {
 		L.SetGlobal(name, L.NewFunction(fn))
 	}
+	in.openCollect()
 	in.threads.OpenDebug(in.io, in.load)
 	in.openRequire()
+}
+
+// openCollect has collectgarbage give back, before it returns, the handles that nobody can reach: what is free then
+// is the same in every run.
+func (in *Interp) openCollect() {
+	collect := in.L.GetGlobal("collectgarbage").(*lua.LFunction).GFunction
+	in.L.SetGlobal("collectgarbage", in.L.NewFunction(func(L *lua.LState) int {
+		mode := L.Get(1)
+		n := collect(L)
+		if mode == lua.LNil || mode == lua.LString("collect") || mode == lua.LString("step") {
+			in.thread.Collect()
+		}
+		return n
+	}))
 }
 
 // osExit closes the session and ends the process: os.exit([code]), true is 0 and false is 1. A fraction

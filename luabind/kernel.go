@@ -86,6 +86,7 @@ func declareKernel(c *call, tb *lua.LTable) error {
 // runKernel calls a kernel written in Lua, block by block. Pointer arguments are host buffers for
 // as long as the launch runs.
 func (in *Interp) runKernel(fn *lua.LFunction, l *npu.HostLaunch) error {
+	defer in.computed() // it is the work of the device
 	args := make([]lua.LValue, 1, 1+len(l.Args))
 	for i, a := range l.Args {
 		p := l.Signature.Params[i]

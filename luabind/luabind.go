@@ -142,6 +142,7 @@ type Interp struct {
 	common     map[any]*any          // values of handles that several machines use
 
 	sched     *npu.Scheduler
+	ran       int64 // instructions that computed has told of
 	main      *task // the script's first one
 	trails    trails
 	deadlocks map[*lua.LTable]bool  // errors that say so

@@ -147,7 +147,10 @@ func streamCallback(c *call, s *npu.Stream) error {
 		return err
 	}
 	in, t := c.in, c.t
-	run := func() error { return in.callBack(t, fn) }
+	run := func() error {
+		defer in.computed() // it is the work of the stream
+		return in.callBack(t, fn)
+	}
 	if blocking {
 		return s.Callback(t, run)
 	}

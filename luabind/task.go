@@ -54,12 +54,18 @@ var taskFunctions = []function{
 func (in *Interp) openTasks() {
 	in.main = &task{turn: in.threads.NewTask()}
 	in.sched = in.session.NewScheduler(in.thread, in)
-	in.threads.OnSlice(func() { in.sched.Turn(sliceTime) })
+	in.threads.OnSlice(func() { in.sched.Turn(in.computed()) })
 }
 
-// sliceTime is what lua51.Slice instructions count as, where tasks wait for virtual time meanwhile: 20 ns
-// an instruction, assumed.
-const sliceTime = lua51.Slice * 20 * time.Nanosecond
+// instructionTime is what an instruction counts as, where tasks wait for virtual time meanwhile; assumed.
+const instructionTime = 20 * time.Nanosecond
+
+// computed is the virtual time of what the machine has run since the last call.
+func (in *Interp) computed() time.Duration {
+	before := in.ran
+	in.ran = in.threads.Ran()
+	return time.Duration(in.ran-before) * instructionTime
+}
 
 func (in *Interp) taskOf(t *npu.Task) *task {
 	if k, ok := t.Bound.(*task); ok {

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"runtime"
 	"slices"
-	"time"
 
 	"npulua/npu/internal/driver"
 	"npulua/npu/internal/dtype"
@@ -294,7 +293,7 @@ func (t *Thread) retry(ctx driver.Context, create func(driver.Driver) error) err
 	if !ok || e.Injected || e.Code != ErrMemoryAllocation && e.Code != driver.CodeResourceStream && e.Code != driver.CodeResourceEvent {
 		return err
 	}
-	t.s.collectGarbage()
+	collectGarbage()
 	return t.call(ctx, func(d driver.Driver) error {
 		return t.s.exec.Again(func() error {
 			if ctx != 0 {
@@ -305,21 +304,6 @@ func (t *Thread) retry(ctx driver.Context, create func(driver.Driver) error) err
 			return create(d)
 		})
 	})
-}
-
-// collectGarbage finds unreachable handles. Their cleanups run on a goroutine of the runtime, after
-// the collection that found them; the second collection waits for the first one's queue.
-func (s *Session) collectGarbage() {
-	done := make(chan struct{})
-	mark := new([64]byte)
-	runtime.AddCleanup(mark, func(ch chan struct{}) { close(ch) }, done)
-	for range 2 {
-		runtime.GC()
-	}
-	select {
-	case <-done:
-	case <-time.After(10 * time.Second): // the runtime's goroutine has no time
-	}
 }
 
 func hintMemory(err error) error {

@@ -28,6 +28,8 @@ type Scheduler struct {
 	count   int                // spawned so far
 	waits   int                // targets posted and not answered
 	quiet   int                // calls of Turn since all tasks waited last
+	spent   time.Duration      // by what was computed since then
+	unpaid  time.Duration      // of spent, that has not passed
 	fresh   bool               // the running task has got its turn since the last call of Turn
 	closed  bool               // nothing is spawned any more
 	over    bool               // the session closes: no task but the one that closes it runs again
@@ -140,8 +142,28 @@ const patience = 1000
 // take the CPU that another worker could have.
 const passing = 200
 
-// Turn lets other tasks run that are ready, after a while in which the running one has not waited. That
-// while counts as cost of a virtual time where tasks wait for the backend. The caller is the running task.
+// free is how much may be computed between two waits without taking any of a virtual time: most scripts wait sooner.
+const free = 200 * time.Microsecond
+
+// Spend says that the running task has computed for cost of a virtual time. What is more than free since all tasks waited
+// last has passed before the next thing that the task asks of the backend happens, where other tasks wait for that.
+func (s *Scheduler) Spend(cost time.Duration) {
+	if s.c.Inside() { // it is the work of a stream
+		return
+	}
+	s.spent += cost
+	if cost = min(cost, s.spent-free); cost <= 0 {
+		return
+	}
+	if s.waits > 0 {
+		s.c.Spend(cost)
+		return
+	}
+	s.unpaid += cost
+}
+
+// Turn lets other tasks run that are ready, after a while in which the running one has not waited, with the cost of what
+// it computed since Spend or Turn was called last. The caller is the running task.
 //
 // Virtual time waits for a scheduler that runs, but not for ever: where it has not waited for patience
 // calls, the time that they have taken since passes for other threads of the session that wait.
@@ -149,15 +171,17 @@ func (s *Scheduler) Turn(cost time.Duration) {
 	if s.c.Inside() {
 		return
 	}
+	s.Spend(cost)
 	if s.quiet++; s.quiet > patience && s.quiet%passing == 0 && s.waits == 0 && s.s.threads.Load() > 1 {
-		_ = s.c.Pass(passing * cost) // an error is for those who wait
+		_ = s.c.Pass(s.unpaid) // an error is for those who wait
+		s.unpaid = 0
 	}
 	if s.Alone() {
 		return
 	}
 	s.takeInbox()
 	if s.waits > 0 {
-		answered, _ := s.c.Poll(cost) // an error is for those who wait
+		answered, _ := s.c.Poll() // an error is for those who wait
 		s.answer(answered)
 	}
 	if s.fresh { // what others have used up is not its own
@@ -166,6 +190,9 @@ func (s *Scheduler) Turn(cost time.Duration) {
 	}
 	s.yield()
 }
+
+// relaxed says that all tasks have waited.
+func (s *Scheduler) relaxed() { s.quiet, s.spent, s.unpaid = 0, 0, 0 }
 
 // yield lets the other tasks run that are ready.
 func (s *Scheduler) yield() {
@@ -283,7 +310,7 @@ func (s *Scheduler) await() {
 	s.turn.Unlock()
 	answered, err := s.c.Await()
 	s.turn.Lock()
-	s.quiet = 0
+	s.relaxed()
 	s.answer(answered)
 	s.takeInbox()
 	switch {

@@ -140,7 +140,8 @@ func (t *Task) reach(target *executor.Target) error {
 	t.sch.turn.Unlock()
 	over, err := t.waitAlone(target, t.sch.Alone)
 	t.sch.turn.Lock()
-	t.sch.direct, t.sch.quiet = nil, 0
+	t.sch.direct = nil
+	t.sch.relaxed()
 	if over {
 		return err
 	}

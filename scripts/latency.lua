@@ -114,7 +114,7 @@ Measures on each device, by the clock of the host, how long these take:
 ]] .. table.concat(list, "\n") .. [[
 
 
-Shown are median, percentiles and maximum of --count samples after a warm-up; host memory is pinned. Times include what the script itself costs, well below a microsecond a call; on the simulator that is modelled by 0.2 ms in one sample of many. What kernels, copies and functions did is verified, of the first one and of the last one.
+Shown are median, percentiles and maximum of --count samples after a warm-up; host memory is pinned. Times include what the script itself costs, well below a microsecond a call, and next to nothing on the simulator. What kernels, copies and functions did is verified, of the first one and of the last one.
 
 A device fails that does not answer or hangs, that brings wrong results, whose median is above --max, or above four times the median of the other devices of its kind. What the release of the runtime cannot do is skipped; operators that are not installed keep a test from running, unless --allow-skip has them.
 

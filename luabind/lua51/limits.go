@@ -47,7 +47,7 @@ func room(L *lua.LState, n int) {
 		return
 	}
 	if m.counting {
-		m.left -= n / bytesPerInstruction
+		m.spend(n / bytesPerInstruction)
 	}
 	granted := m.room(n)
 	interrupted(L)
@@ -71,7 +71,7 @@ func ChargeBytes(L *lua.LState, n int64) { charge(L, int(n/bytesPerInstruction))
 // context has ended: loops call it every loopSteps.
 func charge(L *lua.LState, n int) {
 	if m := meterOf(L); m != nil && m.counting {
-		if m.left -= n; m.left < -overrun {
+		if m.spend(n); m.left < -overrun {
 			m.count()
 		}
 	}

@@ -19,7 +19,9 @@ type meter struct {
 	slice    func()
 	limits   Limits // nil: none
 	counting bool   // limits are told of instructions
-	ran      int64  // instructions before the slice
+	spent    int    // of this slice, by what was counted besides instructions
+	ran      int64  // instructions of the slices before
+	counted  int64  // the same, and what was counted besides them
 	asked    int    // bytes that limits granted, and that may not be taken yet
 	step     func() // called before each instruction; nil: nothing to do
 }
@@ -52,11 +54,18 @@ func (m *meter) used() {
 // count begins another slice, and tells the limits what the last one was.
 func (m *meter) count() {
 	ran := Slice - m.left
-	m.left = Slice
-	m.ran += int64(ran)
+	m.ran += int64(ran - m.spent)
+	m.counted += int64(ran)
+	m.left, m.spent = Slice, 0
 	if m.counting {
 		m.limits.Ran(ran)
 	}
+}
+
+// spend counts n instructions more than are run.
+func (m *meter) spend(n int) {
+	m.left -= n
+	m.spent += n
 }
 
 // between reports whether the instruction that comes now is a jump or a call.
@@ -76,11 +85,18 @@ func (m *meter) between() bool {
 	return false
 }
 
-// Spent is how many instructions the machine has run.
-func (t *Threads) Spent() int64 { return t.meter.ran + int64(Slice-t.meter.left) }
+// Spent is how many instructions the machine has run, and what Spend and limits count besides.
+func (t *Threads) Spent() int64 { return t.meter.counted + int64(Slice-t.meter.left) }
 
 // Spend counts n instructions more, for a call that takes as long.
-func (t *Threads) Spend(n int) { t.meter.left -= n }
+func (t *Threads) Spend(n int) { t.meter.spend(n) }
+
+// Ran is how many instructions the machine has run. What Spend and limits count is not among them, so that it is the
+// same with limits as without.
+func (t *Threads) Ran() int64 {
+	m := t.meter
+	return m.ran + int64(Slice-m.left-m.spent)
+}
 
 // OnSlice has fn called every Slice instructions, between two of them, on the goroutine that runs the
 // machine. fn may let other tasks run.

@@ -72,16 +72,16 @@ func (m *meter) weigh() {
 	switch in.op() {
 	case lua.OP_VARARG:
 		if in.b() == 0 {
-			m.left -= f.args / valuesPerInstruction
+			m.spend(f.args / valuesPerInstruction)
 		}
 	case lua.OP_EQ, lua.OP_LT, lua.OP_LE:
-		m.left -= comparison(o.value(in.b()), o.value(in.c()))
+		m.spend(comparison(o.value(in.b()), o.value(in.c())))
 	case lua.OP_GETTABLE, lua.OP_GETTABLEKS:
-		m.left -= textSteps(o.value(in.c()))
+		m.spend(textSteps(o.value(in.c())))
 	case lua.OP_SETTABLEKS:
-		m.left -= textSteps(o.value(in.b()))
+		m.spend(textSteps(o.value(in.b())))
 	case lua.OP_SETTABLE:
-		m.left -= textSteps(o.value(in.b()))
+		m.spend(textSteps(o.value(in.b())))
 		m.store(o, in)
 	}
 }
@@ -115,7 +115,7 @@ func (m *meter) store(o operands, in instruction) {
 	}
 	steps, bytes := growth(receiver(t, key), key)
 	if m.counting {
-		m.left -= steps
+		m.spend(steps)
 	}
 	if bytes > 0 && !m.room(bytes) {
 		raiseBare(m.global.CurrentThread, outOfMemory)

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"npulua/npu/internal/driver"
 )
@@ -17,6 +18,21 @@ const (
 	executorRounds = 4000
 )
 
+// crowded is how long a thread that gave its CPU away waits for it at least on a machine where spinning is in vain.
+const crowded = 100 * time.Microsecond
+
+// avoid is how often nobody spins after that.
+const avoid = 2000
+
+// rounds is how many of n rounds to spin now.
+func (e *Executor) rounds(n int) int {
+	if left := e.avoided.Load(); left > 0 {
+		e.avoided.Store(left - 1)
+		return 0
+	}
+	return n
+}
+
 func spinRounds(n int) int {
 	if runtime.GOMAXPROCS(0) < 2 {
 		return 0
@@ -27,14 +43,19 @@ func spinRounds(n int) int {
 // pause is round i of spinning: it takes some tens of nanoseconds without touching memory that others
 // write, and gives the CPU away now and then. What is answered at once is answered before that.
 //
+// pause reports false where others took the CPU for longer than a wake-up costs: whoever spins on a machine that is so
+// busy should park, since a thread that is woken gets a CPU sooner than one that gave it away.
+//
 //go:noinline
-func pause(i int) {
+func pause(i int) bool {
 	if i%64 == 63 {
+		begin := time.Now()
 		yieldCPU()
-		return
+		return time.Since(begin) < crowded
 	}
 	for range 24 {
 	}
+	return true
 }
 
 // Caller is one thread of control that uses the executor: a script's task, or a goroutine of a Go
@@ -59,6 +80,7 @@ type Caller struct {
 	upcalls sync.Mutex             // of threads of a library that have one each
 	inside  bool                   // a host function is running on this caller
 	claims  bool                   // a place is claimed and not submitted: nothing else can be asked for
+	spent   time.Duration          // since the last thing that was put into the ring
 
 	number   int // in order of registration
 	state    atomic.Int32
@@ -148,6 +170,7 @@ func (c *Caller) block(ready func() bool, onCancel func()) bool {
 	if onCancel != nil {
 		cancelled = c.ctx.Done()
 	}
+	spin := c.e.rounds(c.spin)
 	for i := 0; !ready(); i++ {
 		// ready once more: the executor gives back its places in the ring before it posts a function,
 		// and where that is enough the function is left to a later call, the same one in every run.
@@ -156,8 +179,11 @@ func (c *Caller) block(ready func() bool, onCancel func()) bool {
 			i = 0
 			continue
 		}
-		if i < c.spin {
-			pause(i)
+		if i < spin {
+			if !pause(i) {
+				c.e.avoided.Store(avoid)
+				spin = 0
+			}
 			continue
 		}
 		c.parked.Store(true)
@@ -212,7 +238,18 @@ func (c *Caller) claim() (*slot, uint64) {
 	for s == nil {
 		s, pos = c.claimFull()
 	}
+	if c.spent > 0 {
+		s.spent, c.spent = c.spent, 0
+	}
 	return s, pos
+}
+
+// Spend lets d of a virtual time pass before what the caller publishes next, with all that happens in it. A time of the
+// machine or one that is paced needs no help.
+func (c *Caller) Spend(d time.Duration) {
+	if c.e.clock != nil && !c.e.wall {
+		c.spent += d
+	}
 }
 
 // claimFull waits for a place and tries once more.

@@ -81,6 +81,18 @@ func (e *Executor) elapse(d time.Duration) {
 	}
 }
 
+// pass is elapse for what a caller has spent.
+func (e *Executor) pass(d time.Duration) {
+	err := func() (err error) {
+		defer recoverTo(&err)
+		e.elapse(d)
+		return nil
+	}()
+	if err != nil {
+		e.fail(nil, err)
+	}
+}
+
 // deadlock ends what one caller waits for, the one that was registered last: what that does may end the
 // waits of the others, who wait for its end most often.
 func (e *Executor) deadlock() {

@@ -58,6 +58,7 @@ type Executor struct {
 	turns   atomic.Int64 // changes of idle and callers that the thread has to look at
 	starved atomic.Int64 // len(starving), readable without the lock
 
+	avoided atomic.Int64 // times that nobody spins yet, because the machine is busy
 	parked  atomic.Bool
 	wake    chan struct{}
 	closing atomic.Bool
@@ -177,8 +178,10 @@ func (e *Executor) run() {
 		if e.closing.Load() && e.ring.peek() == nil {
 			return
 		}
-		if idle++; idle < e.spin {
-			pause(idle)
+		if idle++; idle < e.spin && e.avoided.Load() == 0 {
+			if !pause(idle) {
+				e.avoided.Store(avoid)
+			}
 			continue
 		}
 		if idle = 0; !e.park() {

@@ -89,7 +89,7 @@ func TestWakesAreNotLost(t *testing.T) {
 			}
 			seen.Store(sent.Load())
 			if seen.Load()%7 == 0 {
-				if _, err := c.Poll(0); err != nil {
+				if _, err := c.Poll(); err != nil {
 					t.Error(err)
 					return
 				}
@@ -243,8 +243,8 @@ func TestLaterRunsBeforeAwaitReturns(t *testing.T) {
 		t.Errorf("ran %v, want %v", ran, want)
 	}
 	look(t, c, func() { later(e, c, note(5)) })
-	if list, err := c.Poll(0); len(list) != 0 || err != nil || ran[len(ran)-1] != 5 {
-		t.Errorf("Poll(0) = %v, %v after %v", list, err, ran)
+	if list, err := c.Poll(); len(list) != 0 || err != nil || ran[len(ran)-1] != 5 {
+		t.Errorf("Poll() = %v, %v after %v", list, err, ran)
 	}
 	look(t, c, func() { later(e, c, note(6)) })
 	if err := c.Wait(timer(1)); err != nil || ran[len(ran)-1] != 6 {

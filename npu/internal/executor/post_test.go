@@ -103,7 +103,8 @@ func TestPollAnswersWhatIsReached(t *testing.T) {
 	}{
 		{0, 0, nil}, {4, 4, nil}, {1, 5, []string{"stream 1"}}, {0, 5, nil}, {3, 8, nil}, {100, 108, []string{"timer 10ns"}},
 	} {
-		list, err := c.Poll(row.pass)
+		c.Spend(row.pass)
+		list, err := c.Poll()
 		if got := owners(list); err != nil || !slices.Equal(got, row.want) {
 			t.Errorf("Poll(%d) = %q, %v, want %q", row.pass, got, err, row.want)
 		}
@@ -276,7 +277,8 @@ func TestManyCallersPost(t *testing.T) {
 							if i%3 == 0 && err == nil {
 								var more []*executor.Target
 								list = slices.Clone(list)
-								more, err = c.Poll(time.Microsecond)
+								c.Spend(time.Microsecond)
+								more, err = c.Poll()
 								list = append(list, more...)
 							}
 							if err != nil {

@@ -2,6 +2,7 @@ package executor
 
 import (
 	"sync/atomic"
+	"time"
 
 	"npulua/npu/internal/driver"
 )
@@ -13,7 +14,8 @@ const argWords = 24
 type slot struct {
 	seq     atomic.Uint64 // position + 1 once the command is complete
 	cmd     driver.Command
-	request *request // set where the slot carries that instead of a command
+	request *request      // set where the slot carries that instead of a command
+	spent   time.Duration // of a virtual time, which passes before
 }
 
 // ring is a bounded queue with many producers and one consumer. A producer claims a position,

@@ -24,6 +24,10 @@ func (e *Executor) drain() int {
 			break
 		}
 		n++
+		if s.spent > 0 {
+			e.pass(s.spent)
+			s.spent = 0
+		}
 		if r := s.request; r != nil {
 			s.request = nil
 			e.serve(r)

@@ -55,9 +55,12 @@ func (e *Executor) Upcall(c *Caller, fn func() error) error {
 		return errGone()
 	}
 	c.notify()
+	spin := e.rounds(c.spin)
 	for i := 0; !a.done.Load(); i++ {
-		if i < c.spin {
-			pause(i)
+		if i < spin {
+			if !pause(i) {
+				spin = 0
+			}
 			continue
 		}
 		select {

@@ -75,16 +75,12 @@ func (c *Caller) takeAnswered() []*Target {
 	return list
 }
 
-// Poll answers those of c's targets that are reached, without waiting, after pass of a virtual time.
-// Functions that were posted run.
-func (c *Caller) Poll(pass time.Duration) ([]*Target, error) {
+// Poll answers those of c's targets that are reached, without waiting. Functions that were posted run.
+func (c *Caller) Poll() ([]*Target, error) {
 	err := c.Call(0, func(driver.Driver) error {
 		e := c.e
 		c.state.Store(claimed)
 		defer c.state.Store(running) // before c goes on: from now on its answers are its own
-		if e.clock != nil && !e.wall {
-			e.elapse(pass)
-		}
 		e.settle()
 		return nil
 	})

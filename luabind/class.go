@@ -89,7 +89,9 @@ func (in *Interp) enter(L *lua.LState) *call {
 	c.t.Site = c.site
 	in.state = L
 	in.threads.Spend(callInstructions)
-	in.sched.Spend(in.computed())
+	if !c.t.Inside() {
+		in.sched.Spend(in.computed())
+	}
 	return c
 }
 

@@ -74,7 +74,7 @@ func declareKernel(c *call, tb *lua.LTable) error {
 	}
 	if fn != nil {
 		in := c.in
-		ko.Sim = func(l *npu.HostLaunch) error { return in.runKernel(fn, l) }
+		ko.Sim = func(l *npu.HostLaunch) error { return in.asWork(func() error { return in.runKernel(fn, l) }) }
 	}
 	k, err := c.in.session.NewKernel(ko)
 	if err == nil {
@@ -86,7 +86,6 @@ func declareKernel(c *call, tb *lua.LTable) error {
 // runKernel calls a kernel written in Lua, block by block. Pointer arguments are host buffers for
 // as long as the launch runs.
 func (in *Interp) runKernel(fn *lua.LFunction, l *npu.HostLaunch) error {
-	defer in.computed() // it is the work of the device
 	args := make([]lua.LValue, 1, 1+len(l.Args))
 	for i, a := range l.Args {
 		p := l.Signature.Params[i]

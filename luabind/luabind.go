@@ -143,6 +143,8 @@ type Interp struct {
 
 	sched     *npu.Scheduler
 	ran       int64 // instructions that computed has told of
+	rests     int   // of sched, when computed was called last
+	free      int64 // instructions that take no time
 	main      *task // the script's first one
 	trails    trails
 	deadlocks map[*lua.LTable]bool  // errors that say so

@@ -12,18 +12,23 @@ import (
 var bufferClass = &class[*npu.Buffer]{
 	name: "buffer",
 	text: "Typed memory: on a device (`ctx:alloc`) or on the host (`npu.host`). `#b` is the count; `b[i]` reads and `b[i] = v` writes an element of host memory, from 1. " +
-		"While queued work writes a host buffer the host may not read it, and while queued work uses it the host may not write it.",
+		"While queued work writes a host buffer the host may not read it, and while queued work uses it the host may not write it. " +
+		"A number goes in and comes out exactly, or is refused with 100000: float types round to the nearest, and to infinity what is finite but too large for them; types of whole numbers take those of their range. " +
+		"Lua's numbers are exact up to 2^53: beyond that `int64` and `uint64` take and give the digits as text (`h:text(i)`, `h[i] = \"9007199254740993\"`).",
 	methods: []method[*npu.Buffer]{
 		{"slice", doc{"(first [, count])", "buffer", "The part from element `first` (from 1) on, `count` elements or up to the end. It shares the memory; closing either closes both.", "107000 where it is not inside", `local tail = x:slice(513, 512)`}, nil, bufferSlice},
 		{"upload", doc{"(source)", "", "Blocking copy to device memory: from a host buffer of the same type and count, a table of numbers, or a string of raw little-endian bytes, which must fill it. Waits for queued work that uses the buffer.", "107000 for sizes that differ", `x:upload{1, 2, 3, 4}`}, nil, bufferUpload},
 		{"download", doc{"()", "host buffer", "Blocking copy of the buffer to new host memory (pageable). Waits for queued work that writes the buffer.", "", `local h = x:download()`}, nil, bufferDownload},
-		{"set", doc{"(source)", "", "Writes host memory from its start: a table of numbers, a string of raw little-endian bytes, or a function that is given each index (from 1) and returns the number.", "107000 for more than fits; 100000 for a number that the type cannot hold", `h:set(function(i) return i * i end)`}, nil, bufferSet},
+		{"set", doc{"(source)", "", "Writes host memory from its start: a table of numbers, a string of raw little-endian bytes, or a function that is given each index (from 1) and returns the number. For 64-bit types an element can be the digits of a number as text.", "107000 for more than fits; 100000 for a number that the type cannot hold", `h:set(function(i) return i * i end)`}, nil, bufferSet},
 		{"fill", doc{"(value)", "", "Sets every element of host memory.", "100000 for a number that the type cannot hold", `h:fill(0)`}, nil, bufferFill},
-		{"to_table", doc{"()", "table", "The elements of host memory as a table.", "", `local t = h:to_table()`}, nil, bufferToTable},
+		{"to_table", doc{"([options])", "table", "The elements of host memory as a table.", "100000 for one that a number does not hold exactly, beyond 2^53", `local t = h:to_table()`}, []option{
+			{"text", "whether the elements are given as text; false", aBoolean},
+		}, bufferToTable},
+		{"text", doc{"(index)", "string", "An element of host memory as text that stands for it exactly: the digits of a whole number of any size, which `h[i] = text` takes back for 64-bit types; of float types as short as can be, also `inf`, `-inf` and `nan`.", "107000 for an index that is not inside", `print(h:text(1))`}, nil, bufferText},
 		{"to_string", doc{"()", "string", "Host memory as raw little-endian bytes.", "", `io.write(h:to_string())`}, nil, bufferToString},
-		{"sum", doc{"()", "number", "Sum of the elements of host memory.", "", `print(h:sum())`}, nil, bufferSum},
-		{"min", doc{"()", "number", "Smallest element of host memory; nan where an element is nan.", "", `print(h:min())`}, nil, bufferMin},
-		{"max", doc{"()", "number", "Largest element of host memory; nan where an element is nan.", "", `print(h:max())`}, nil, bufferMax},
+		{"sum", doc{"()", "number", "Sum of the elements of host memory: exact for types of whole numbers.", "100000 where a number does not hold it exactly, beyond 2^53", `print(h:sum())`}, nil, bufferSum},
+		{"min", doc{"()", "number", "Smallest element of host memory; nan where an element is nan.", "as `h[i]`", `print(h:min())`}, nil, bufferMin},
+		{"max", doc{"()", "number", "Largest element of host memory; nan where an element is nan.", "as `h[i]`", `print(h:max())`}, nil, bufferMax},
 		{"close_to", doc{"(other [, tolerance])", "boolean [, index]", "Whether no element differs from that of another host buffer by more than `tolerance` (0 where left out); otherwise also the first index that does. nan is close to nan only.", "107000 where the counts differ", `assert(h:close_to(expected, 1e-6))`}, nil, bufferCloseTo},
 		{"reshape", doc{"(...)", "the buffer", "Gives the buffer a shape, for files and pictures; the product must be the count.", "107000 where it is not", `h:reshape(240, 320, 3)`}, nil, bufferReshape},
 		{"save_npy", doc{"(path)", "", "Writes host memory as a .npy file with its shape.", "100004 where it cannot be written", `h:save_npy("out.npy")`}, nil, bufferSaveNPY},
@@ -55,11 +60,11 @@ var bufferClass = &class[*npu.Buffer]{
 		return lua.LNumber(v), err
 	},
 	assign: func(c *call, b *npu.Buffer, i int64, v lua.LValue) error {
-		n, ok := v.(lua.LNumber)
-		if !ok {
-			return c.errorf("element %d must be a number, got %s", i, typeName(v))
+		value, err := c.element(b, v, i)
+		if err != nil {
+			return err
 		}
-		return b.SetElement(i-1, float64(n))
+		return b.SetValue(i-1, value)
 	},
 	length: func(b *npu.Buffer) int64 { return b.Count() },
 }
@@ -155,50 +160,104 @@ func (c *call) setFrom(b *npu.Buffer, v lua.LValue) (int64, error) {
 	switch v := v.(type) {
 	case *lua.LTable:
 		n := int64(lua51.Length(v))
-		return n, b.SetAll(n, func(i int64) (float64, error) { return c.element(lua51.Item(v, int(i+1)), i) })
+		return n, b.SetValues(n, func(i int64) (npu.Value, error) { return c.element(b, lua51.Item(v, int(i+1)), i+1) })
 	case lua.LString:
 		return int64(len(v)) / int64(b.Type().Size()), b.SetBytes(string(v))
 	case *lua.LFunction:
 		L := c.L
-		return b.Count(), b.SetAll(b.Count(), func(i int64) (float64, error) {
+		return b.Count(), b.SetValues(b.Count(), func(i int64) (npu.Value, error) {
 			L.Push(v)
 			L.Push(lua.LNumber(i + 1))
 			L.Call(1, 1)
 			r := L.Get(-1)
 			L.Pop(1)
-			return c.element(r, i)
+			return c.element(b, r, i+1)
 		})
 	}
 	return 0, c.wrongType(1, "source", "a table, a string or a function")
 }
 
-func (c *call) element(v lua.LValue, i int64) (float64, error) {
-	if n, ok := v.(lua.LNumber); ok {
-		return float64(n), nil
+// element is v as element i, from 1, of b.
+func (c *call) element(b *npu.Buffer, v lua.LValue, i int64) (npu.Value, error) {
+	if value, ok := elementValue(b.Type(), v); ok {
+		return value, nil
 	}
-	return 0, c.errorf("element %d must be a number, got %s", i+1, typeName(v))
+	return npu.Value{}, c.errorf("element %d must be a number, got %s", i, typeName(v))
+}
+
+// elementValue is v as an element of a type: a number, or the digits of one where the type has numbers that Lua has not.
+func elementValue(typ npu.DType, v lua.LValue) (value npu.Value, ok bool) {
+	switch x := v.(type) {
+	case lua.LNumber:
+		return npu.Number(float64(x)), true
+	case lua.LString:
+		return npu.Value{Text: string(x)}, x != "" && typ.Wide()
+	}
+	return value, false
+}
+
+// elementArg is argument i as an element of b.
+func (c *call) elementArg(i int, name string, b *npu.Buffer) (npu.Value, error) {
+	if value, ok := elementValue(b.Type(), c.arg(i)); ok {
+		return value, nil
+	}
+	v, err := c.number(i, name)
+	return npu.Number(v), err
 }
 
 func bufferFill(c *call, b *npu.Buffer) error {
-	v, err := c.number(1, "value")
+	v, err := c.elementArg(1, "value", b)
 	if err != nil {
 		return err
 	}
-	return b.FillHost(v)
+	return b.FillHostValue(v)
+}
+
+func bufferText(c *call, b *npu.Buffer) error {
+	i, err := c.int(1, "index")
+	if err != nil {
+		return err
+	}
+	text, err := b.Text(i - 1)
+	c.push(lua.LString(text))
+	return err
 }
 
 // elementRoom is how many bytes a number in a table takes.
 const elementRoom = 24
 
 func bufferToTable(c *call, b *npu.Buffer) error {
+	o, err := c.table(1)
+	if err != nil {
+		return err
+	}
+	text, err := o.bool("text", false)
+	if err != nil {
+		return err
+	}
 	return b.Read(func(data []byte) error {
 		lua51.Room(c.L, int(b.Count())*elementRoom)
 		t := c.L.CreateTable(int(b.Count()), 0)
-		n := 0
-		b.Type().Each(data, func(v float64) {
-			n++
-			lua51.SetItem(t, n, lua.LNumber(v))
-		})
+		switch typ := b.Type(); {
+		case text:
+			for i := range int(b.Count()) {
+				lua51.SetItem(t, i+1, lua.LString(typ.Text(data, i)))
+			}
+		case typ.Wide():
+			for i := range int(b.Count()) {
+				v, ok := typ.Read(data, i)
+				if !ok {
+					return b.Inexact(int64(i), data)
+				}
+				lua51.SetItem(t, i+1, lua.LNumber(v))
+			}
+		default:
+			n := 0
+			typ.Each(data, func(v float64) {
+				n++
+				lua51.SetItem(t, n, lua.LNumber(v))
+			})
+		}
 		c.push(t)
 		return nil
 	})
@@ -219,13 +278,13 @@ func bufferSum(c *call, b *npu.Buffer) error {
 }
 
 func bufferMin(c *call, b *npu.Buffer) error {
-	lo, _, err := b.MinMax()
+	lo, err := b.Min()
 	c.push(lua.LNumber(lo))
 	return err
 }
 
 func bufferMax(c *call, b *npu.Buffer) error {
-	_, hi, err := b.MinMax()
+	hi, err := b.Max()
 	c.push(lua.LNumber(hi))
 	return err
 }

@@ -52,7 +52,11 @@ func (p *printer) firstElements(b *npu.Buffer) string {
 }
 
 // elementText has as many digits as the type can tell apart.
-func elementText(typ npu.DType, v float64) string {
+func elementText(typ npu.DType, value npu.Value) string {
+	if value.Text != "" {
+		return value.Text
+	}
+	v := value.Number
 	if strings.HasPrefix(typ.String(), "int") || strings.HasPrefix(typ.String(), "uint") || v == math.Trunc(v) || typ.String() == "float64" {
 		return lua51.NumberText(v)
 	}

@@ -62,11 +62,11 @@ func streamFill(c *call, s *npu.Stream) error {
 	if err != nil {
 		return err
 	}
-	v, err := c.number(2, "value")
+	v, err := c.elementArg(2, "value", buf)
 	if err != nil {
 		return err
 	}
-	return s.Fill(c.t, buf, v)
+	return s.FillValue(c.t, buf, v)
 }
 
 func streamLaunch(c *call, s *npu.Stream) error {
@@ -147,10 +147,7 @@ func streamCallback(c *call, s *npu.Stream) error {
 		return err
 	}
 	in, t := c.in, c.t
-	run := func() error {
-		defer in.computed() // it is the work of the stream
-		return in.callBack(t, fn)
-	}
+	run := func() error { return in.asWork(func() error { return in.callBack(t, fn) }) }
 	if blocking {
 		return s.Callback(t, run)
 	}

@@ -54,17 +54,36 @@ var taskFunctions = []function{
 func (in *Interp) openTasks() {
 	in.main = &task{turn: in.threads.NewTask()}
 	in.sched = in.session.NewScheduler(in.thread, in)
-	in.threads.OnSlice(func() { in.sched.Turn(in.computed()) })
+	in.free = freeInstructions
+	in.threads.OnSlice(func() {
+		if !in.thread.Inside() {
+			in.sched.Turn(in.computed())
+		}
+	})
 }
 
 // instructionTime is what an instruction counts as, where tasks wait for virtual time meanwhile; assumed.
 const instructionTime = 20 * time.Nanosecond
 
+// freeInstructions is how many are run between two waits of all tasks without taking time: most scripts wait sooner.
+const freeInstructions = lua51.Slice
+
 // computed is the virtual time of what the machine has run since the last call.
 func (in *Interp) computed() time.Duration {
-	before := in.ran
-	in.ran = in.threads.Ran()
-	return time.Duration(in.ran-before) * instructionTime
+	n := in.threads.Ran() - in.ran
+	in.ran += n
+	if rests := in.sched.Rests(); rests != in.rests {
+		in.rests, in.free = rests, freeInstructions
+	}
+	free := min(n, in.free)
+	in.free -= free
+	return time.Duration(n-free) * instructionTime
+}
+
+// asWork calls fn, which is the work of a stream: what it computes is not that of the task.
+func (in *Interp) asWork(fn func() error) error {
+	defer func() { in.ran = in.threads.Ran() }()
+	return fn()
 }
 
 func (in *Interp) taskOf(t *npu.Task) *task {

@@ -72,7 +72,7 @@ func (t *Thread) holdOutside(w *suspension, fn func(context.Context) error) erro
 	k.sch.turn.Unlock()
 	err := calledOutside(ctx, fn)
 	k.sch.turn.Lock()
-	k.sch.relaxed()
+	k.sch.rested()
 	over := ctx.Err() != nil
 	if over && t.c.Err() != nil {
 		t.s.noteHang(t.c, k.sch.number, k.sch.waitTexts)

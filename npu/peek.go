@@ -11,14 +11,14 @@ import (
 // Peek reads the first elements of b, count at most, to show them to people. ok is false where they cannot be
 // read now: queued work may write them, a graph is being recorded, or b is closed. It neither waits nor takes
 // virtual time, takes no fault, and the current context stays.
-func (b *Buffer) Peek(t *Thread, count int64) (values []float64, ok bool) {
+func (b *Buffer) Peek(t *Thread, count int64) (values []Value, ok bool) {
 	if b.Closed() {
 		return nil, false
 	}
 	count = min(count, b.count)
 	list := func(data []byte) error {
 		for i := range count {
-			values = append(values, b.typ.Get(data, int(i)))
+			values = append(values, b.typ.Value(data, int(i)))
 		}
 		return nil
 	}

@@ -28,8 +28,8 @@ type Scheduler struct {
 	count   int                // spawned so far
 	waits   int                // targets posted and not answered
 	quiet   int                // calls of Turn since all tasks waited last
-	spent   time.Duration      // by what was computed since then
-	unpaid  time.Duration      // of spent, that has not passed
+	rests   int                // how often all tasks have waited
+	unpaid  time.Duration      // by what was computed since then while no task waited
 	fresh   bool               // the running task has got its turn since the last call of Turn
 	closed  bool               // nothing is spawned any more
 	over    bool               // the session closes: no task but the one that closes it runs again
@@ -142,25 +142,20 @@ const patience = 1000
 // take the CPU that another worker could have.
 const passing = 200
 
-// free is how much may be computed between two waits without taking any of a virtual time: most scripts wait sooner.
-const free = 200 * time.Microsecond
-
-// Spend says that the running task has computed for cost of a virtual time. What is more than free since all tasks waited
-// last has passed before the next thing that the task asks of the backend happens, where other tasks wait for that.
+// Spend says that the running task has computed for cost of a virtual time. Where other tasks wait for the backend it
+// has passed before the next thing that the task asks of the backend happens; computing is free elsewhere.
 func (s *Scheduler) Spend(cost time.Duration) {
-	if s.c.Inside() { // it is the work of a stream
-		return
-	}
-	s.spent += cost
-	if cost = min(cost, s.spent-free); cost <= 0 {
-		return
-	}
-	if s.waits > 0 {
+	switch {
+	case s.c.Inside(): // it is the work of a stream
+	case s.waits > 0:
 		s.c.Spend(cost)
-		return
+	default:
+		s.unpaid += cost
 	}
-	s.unpaid += cost
 }
+
+// Rests is how often all tasks have waited so far.
+func (s *Scheduler) Rests() int { return s.rests }
 
 // Turn lets other tasks run that are ready, after a while in which the running one has not waited, with the cost of what
 // it computed since Spend or Turn was called last. The caller is the running task.
@@ -191,8 +186,11 @@ func (s *Scheduler) Turn(cost time.Duration) {
 	s.yield()
 }
 
-// relaxed says that all tasks have waited.
-func (s *Scheduler) relaxed() { s.quiet, s.spent, s.unpaid = 0, 0, 0 }
+// rested says that all tasks have waited.
+func (s *Scheduler) rested() {
+	s.quiet, s.unpaid = 0, 0
+	s.rests++
+}
 
 // yield lets the other tasks run that are ready.
 func (s *Scheduler) yield() {
@@ -310,7 +308,7 @@ func (s *Scheduler) await() {
 	s.turn.Unlock()
 	answered, err := s.c.Await()
 	s.turn.Lock()
-	s.relaxed()
+	s.rested()
 	s.answer(answered)
 	s.takeInbox()
 	switch {

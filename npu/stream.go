@@ -174,6 +174,11 @@ func (s *Stream) meet(e *Event) error {
 // Fill queues a fill of buf with value, element by element. What value may be follows from the
 // type of buf; see dtype rules in SetElement.
 func (s *Stream) Fill(t *Thread, buf *Buffer, value float64) error {
+	return s.FillValue(t, buf, Number(value))
+}
+
+// FillValue is Fill of a value.
+func (s *Stream) FillValue(t *Thread, buf *Buffer, value Value) error {
 	if err := s.check(); err != nil {
 		return err
 	}
@@ -183,8 +188,9 @@ func (s *Stream) Fill(t *Thread, buf *Buffer, value float64) error {
 	if err := s.onDevice(t, buf); err != nil {
 		return err
 	}
-	if msg := buf.typ.Check(value); msg != "" {
-		return errorf(ErrInvalidParam, "%s", msg)
+	word, problem := buf.typ.Pack(value)
+	if problem != "" {
+		return errorf(ErrInvalidParam, "%s", problem)
 	}
 	q, err := s.begin(t, driver.OpFill, buf.root.res)
 	if err != nil {
@@ -192,7 +198,7 @@ func (s *Stream) Fill(t *Thread, buf *Buffer, value float64) error {
 	}
 	q.Dst = q.memory(buf, true)
 	q.Size = buf.bytes
-	q.Value = buf.typ.Bits(value)
+	q.Value = word
 	q.Width = uint8(buf.typ.Size())
 	return q.submit()
 }

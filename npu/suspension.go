@@ -141,7 +141,7 @@ func (t *Task) reach(target *executor.Target) error {
 	over, err := t.waitAlone(target, t.sch.Alone)
 	t.sch.turn.Lock()
 	t.sch.direct = nil
-	t.sch.relaxed()
+	t.sch.rested()
 	if over {
 		return err
 	}

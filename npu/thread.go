@@ -161,7 +161,7 @@ func (t *Thread) Busy(d time.Duration) error {
 	if t.task == nil {
 		return t.told(own(t.c.Wait(target)))
 	}
-	t.task.sch.relaxed()
+	t.task.sch.rested()
 	_, err := t.task.waitAlone(target, func() bool { return true })
 	return t.told(own(err))
 }

@@ -36,7 +36,7 @@ type tensorRow struct {
 	Name   string    `json:"name"`
 	DType  string    `json:"dtype"`
 	Shape  []word    `json:"shape"`
-	Values []float64 `json:"values"` // of a constant: these, or File
+	Values []numeral `json:"values"` // of a constant: these, or File
 	File   string    `json:"file"`   // .npy, beside the model
 }
 
@@ -46,10 +46,35 @@ type operatorRow struct {
 	Args   []word `json:"args"`
 }
 
+// numeral is a number, with its digits where it is a whole one: a float64 may be too coarse for it.
+type numeral struct {
+	number float64
+	digits string
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (n *numeral) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		return fmt.Errorf("null is no number")
+	}
+	if len(b) > 0 && strings.Trim(string(b), "-0123456789") == "" {
+		n.digits = string(b)
+	}
+	return json.Unmarshal(b, &n.number)
+}
+
+// value is the number as an element of a type.
+func (n numeral) value(typ dtype.DType) dtype.Value {
+	if n.digits != "" && typ.Wide() {
+		return dtype.Value{Text: n.digits}
+	}
+	return dtype.Number(n.number)
+}
+
 // word is a number, or a text: a name or a product.
 type word struct {
+	numeral
 	text   string
-	number float64
 	isText bool
 }
 
@@ -58,7 +83,7 @@ func (w *word) UnmarshalJSON(b []byte) error {
 	if w.isText = len(b) > 0 && b[0] == '"'; w.isText {
 		return json.Unmarshal(b, &w.text)
 	}
-	if err := json.Unmarshal(b, &w.number); err != nil || string(b) == "null" {
+	if err := w.numeral.UnmarshalJSON(b); err != nil {
 		return fmt.Errorf("%s is no name, no number and no size such as \"N*8\"", b)
 	}
 	return nil
@@ -196,10 +221,9 @@ func (r *tensorRow) constant(src driver.ModelSource, typ dtype.DType, n int64) (
 	}
 	data := make([]byte, n*int64(typ.Size()))
 	for i, v := range r.Values {
-		if msg := typ.Check(v); msg != "" {
-			return nil, fmt.Errorf("value %d: %s", i+1, msg)
+		if problem := typ.Store(data, i, v.value(typ)); problem != "" {
+			return nil, fmt.Errorf("value %d: %s", i+1, problem)
 		}
-		typ.Put(data, i, v)
 	}
 	return data, nil
 }

@@ -247,7 +247,7 @@ func (p *planner) argument(step *modelStep, par *driver.Param, w word, batch int
 	i, named := p.names[w.text]
 	named = named && w.isText
 	if !par.Pointer {
-		v := w.number
+		v := w.numeral
 		if named {
 			return 0, fmt.Errorf("it is a number, got %s %q", roleNames[p.operands[i].role], w.text)
 		} else if w.isText {
@@ -255,14 +255,15 @@ func (p *planner) argument(step *modelStep, par *driver.Param, w word, batch int
 			if err != nil {
 				return 0, err
 			}
-			v = float64(n)
+			v = numeral{number: float64(n)}
 		}
 		typ := step.kernel.typeOf(par)
-		if msg := typ.Check(v); msg != "" {
-			return 0, fmt.Errorf("%s", msg)
+		packed, problem := typ.Pack(v.value(typ))
+		if problem != "" {
+			return 0, fmt.Errorf("%s", problem)
 		}
-		step.words = append(step.words, typ.Bits(v))
-		return typ.Bits(v), nil
+		step.words = append(step.words, packed)
+		return packed, nil
 	}
 	if !named {
 		return 0, fmt.Errorf("it is the name of an operand, got %v", w)

@@ -2,7 +2,11 @@ package dtype
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math"
+	"math/big"
+	"math/bits"
+	"slices"
 	"unsafe"
 )
 
@@ -79,19 +83,21 @@ func (op *bulk) each(t DType, b []byte) {
 	}
 }
 
-// Sum adds the elements of b in eight float64 sums, which are added at the end: always in the same
-// order.
-func (t DType) Sum(b []byte) float64 {
+// Sum adds the elements of b: exactly for types of whole numbers, in eight float64 sums for float types, which are added
+// at the end: always in the same order.
+func (t DType) Sum(b []byte) Value {
+	if !t.IsFloat() {
+		return t.sumWhole(b)
+	}
 	var s sums
-	op := bulk{addTo[float32](&s), addTo[float64](&s), addTo[int8](&s), addTo[uint8](&s), addTo[int16](&s), addTo[uint16](&s),
-		addTo[int32](&s), addTo[uint32](&s), addTo[int64](&s), addTo[uint64](&s)}
+	op := bulk{f32: addTo[float32](&s), f64: addTo[float64](&s)}
 	op.each(t, b)
-	return ((s[0] + s[4]) + (s[1] + s[5])) + ((s[2] + s[6]) + (s[3] + s[7]))
+	return Number(((s[0] + s[4]) + (s[1] + s[5])) + ((s[2] + s[6]) + (s[3] + s[7])))
 }
 
 type sums [8]float64
 
-func addTo[E element](s *sums) func([]E) {
+func addTo[E float32 | float64](s *sums) func([]E) {
 	return func(v []E) {
 		a := *s
 		for ; len(v) >= 8; v = v[8:] {
@@ -111,14 +117,87 @@ func addTo[E element](s *sums) func([]E) {
 	}
 }
 
+// sum128 is a sum of whole numbers: hi times 2^64, and lo.
+type sum128 struct {
+	hi int64
+	lo uint64
+}
+
+func (s *sum128) add(v int64) {
+	lo, carry := bits.Add64(s.lo, uint64(v), 0)
+	s.lo, s.hi = lo, s.hi+v>>63+int64(carry)
+}
+
+// value is the sum, as text where a number does not hold it exactly.
+func (s *sum128) value() Value {
+	if v := int64(s.lo); s.hi == v>>63 && v >= -MaxExact && v <= MaxExact {
+		return Number(float64(v))
+	}
+	n := big.NewInt(s.hi)
+	n.Lsh(n, 64).Add(n, new(big.Int).SetUint64(s.lo))
+	f, _ := new(big.Float).SetInt(n).Float64()
+	return Value{f, n.String()}
+}
+
+func (t DType) sumWhole(b []byte) Value {
+	var s sum128
+	op := bulk{i8: addWhole[int8](&s), u8: addWhole[uint8](&s), i16: addWhole[int16](&s), u16: addWhole[uint16](&s), i32: addWhole[int32](&s), u32: addWhole[uint32](&s),
+		i64: func(v []int64) {
+			for _, x := range v {
+				s.add(x)
+			}
+		},
+		u64: func(v []uint64) {
+			for _, x := range v {
+				lo, carry := bits.Add64(s.lo, x, 0)
+				s.lo, s.hi = lo, s.hi+int64(carry)
+			}
+		}}
+	op.each(t, b)
+	return s.value()
+}
+
+// addWhole adds elements of at most 32 bits, of which 2^30 fit into 64 bits.
+func addWhole[E int8 | uint8 | int16 | uint16 | int32 | uint32](s *sum128) func([]E) {
+	return func(v []E) {
+		for len(v) > 0 {
+			part := v[:min(len(v), 1<<30)]
+			v = v[len(part):]
+			var a, b, c, d int64
+			for ; len(part) >= 4; part = part[4:] {
+				a += int64(part[0])
+				b += int64(part[1])
+				c += int64(part[2])
+				d += int64(part[3])
+			}
+			for _, x := range part {
+				a += int64(x)
+			}
+			s.add(a + b + c + d)
+		}
+	}
+}
+
 // MinMax is the smallest and the largest element of b; NaN where an element is NaN. An empty b gives
 // +Inf and -Inf.
-func (t DType) MinMax(b []byte) (lo, hi float64) {
+func (t DType) MinMax(b []byte) (lo, hi Value) {
+	var words [2]uint64 // of wide types, which are compared as what they are
 	r := span{math.Inf(1), math.Inf(-1)}
 	op := bulk{widenSpan[float32](&r), widenSpan[float64](&r), widenSpan[int8](&r), widenSpan[uint8](&r), widenSpan[int16](&r),
-		widenSpan[uint16](&r), widenSpan[int32](&r), widenSpan[uint32](&r), widenSpan[int64](&r), widenSpan[uint64](&r)}
-	op.each(t, b)
-	return r.lo, r.hi
+		widenSpan[uint16](&r), widenSpan[int32](&r), widenSpan[uint32](&r),
+		func(v []int64) { words = [2]uint64{uint64(slices.Min(v)), uint64(slices.Max(v))} },
+		func(v []uint64) { words = [2]uint64{slices.Min(v), slices.Max(v)} }}
+	if t.Wide() && len(b) > 0 {
+		op.each(t, b)
+		both := make([]byte, 16)
+		binary.LittleEndian.PutUint64(both, words[0])
+		binary.LittleEndian.PutUint64(both[8:], words[1])
+		return t.Value(both, 0), t.Value(both, 1)
+	}
+	if !t.Wide() {
+		op.each(t, b)
+	}
+	return Number(r.lo), Number(r.hi)
 }
 
 type span struct{ lo, hi float64 }
@@ -155,7 +234,13 @@ func Difference(t DType, a []byte, u DType, b []byte, n int, tolerance float64) 
 			continue
 		}
 		for i := first; i < last; i++ {
-			if x, y := t.Get(a, i), u.Get(b, i); x != y && !isClose(x, y, tolerance) {
+			x, exact := t.Read(a, i)
+			y, alsoExact := u.Read(b, i)
+			if !exact || !alsoExact {
+				if !isCloseExactly(t.Text(a, i), u.Text(b, i), tolerance) {
+					return i
+				}
+			} else if x != y && !isClose(x, y, tolerance) {
 				return i
 			}
 		}
@@ -165,4 +250,15 @@ func Difference(t DType, a []byte, u DType, b []byte, n int, tolerance float64) 
 
 func isClose(x, y, tolerance float64) bool {
 	return math.Abs(x-y) <= tolerance || x != x && y != y
+}
+
+// isCloseExactly compares numbers by their text, where a float64 would be too coarse for one of them.
+func isCloseExactly(x, y string, tolerance float64) bool {
+	a, ok := new(big.Rat).SetString(x)
+	b, alsoOK := new(big.Rat).SetString(y)
+	if !ok || !alsoOK { // infinity or NaN, which the other one is not
+		return math.IsInf(tolerance, 1) && x != "nan" && y != "nan"
+	}
+	limit := new(big.Rat).SetFloat64(tolerance)
+	return limit == nil || a.Sub(a, b).Abs(a).Cmp(limit) <= 0
 }

@@ -1,12 +1,13 @@
 // Package dtype names the element types of device and host buffers and converts between their
-// stored bytes and numbers. Every number is a float64 above this package, so integers beyond
-// 2^53 are not exact. Bytes are little-endian, as on the devices and on the supported hosts.
+// stored bytes and numbers. Every number is a float64 above this package; whole numbers beyond 2^53, which that does not
+// hold exactly, are text: see Value. Bytes are little-endian, as on the devices and on the supported hosts.
 package dtype
 
 import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"strconv"
 
 	"github.com/x448/float16"
 )
@@ -53,8 +54,8 @@ var table = [...]info{
 	Uint16:   {name: "uint16", size: 2, lo: 0, hi: math.MaxUint16},
 	Int32:    {name: "int32", aliases: []string{"int"}, size: 4, lo: math.MinInt32, hi: math.MaxInt32},
 	Uint32:   {name: "uint32", aliases: []string{"uint"}, size: 4, lo: 0, hi: math.MaxUint32},
-	Int64:    {name: "int64", size: 8, lo: -(1 << 53), hi: 1 << 53},
-	Uint64:   {name: "uint64", size: 8, lo: 0, hi: 1 << 53},
+	Int64:    {name: "int64", size: 8, lo: math.MinInt64, hi: 1<<63 - 1<<10}, // the largest float64 below 2^63
+	Uint64:   {name: "uint64", size: 8, lo: 0, hi: 1<<64 - 1<<11},
 	Bool:     {name: "bool", size: 1, lo: 0, hi: 1},
 }
 
@@ -162,9 +163,8 @@ func (t DType) Put(b []byte, i int, v float64) {
 	}
 }
 
-// Check says why v cannot be stored as t without losing anything but float precision: an integer
-// type takes whole numbers of its range (64-bit types those that a float64 holds exactly). It
-// returns "" where v fits.
+// Check says why v cannot be stored as t: a type of whole numbers takes those of its range, up to MaxExact; a float type
+// takes all, and rounds. It returns "" where v can be stored.
 func (t DType) Check(v float64) string {
 	if t.IsFloat() {
 		return ""
@@ -176,7 +176,9 @@ func (t DType) Check(v float64) string {
 	case v != math.Trunc(v):
 		return fmt.Sprintf("%s cannot hold the fraction %v", t, v)
 	case v < in.lo || v > in.hi:
-		return fmt.Sprintf("%s holds %.0f to %.0f, got %.0f", t, in.lo, in.hi, v)
+		return t.outside(strconv.FormatFloat(v, 'f', 0, 64))
+	case math.Abs(v) > MaxExact:
+		return fmt.Sprintf("%.0f may be rounded, as numbers beyond 2^53 are: give %s the digits as text", v, t)
 	}
 	return ""
 }

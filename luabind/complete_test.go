@@ -404,6 +404,7 @@ func FuzzTyped(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
+	f.Cleanup(func() { in.Close(true) })
 	e := in.NewEvaluator()
 	f.Fuzz(func(t *testing.T, text string) {
 		for pos := range len(text) + 1 {

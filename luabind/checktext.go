@@ -57,5 +57,6 @@ func (c *call) message(i int, name, otherwise string) (string, error) {
 	if text = shownText(text); text == "" {
 		return "", c.errorf("argument %d (%s) is empty", i, name)
 	}
+	lua51.Room(c.L, len(text)) // it is kept until the end
 	return text, nil
 }

@@ -37,7 +37,7 @@ const (
 	overflow     = "`stack overflow` without a place"
 	handlerError = "an error in the handler of `xpcall` is its result"
 	wholeChars   = "a character outside of ASCII is shown whole"
-	moreAccepted = "accepted: more than 60 upvalues"
+	moreAccepted = "accepted: 61 to 255 upvalues"
 	help         = "`-h` prints help"
 	unsigned     = "reference: a C library of 64 bits reads -1 in a base as 2^64 - 1"
 )

@@ -76,7 +76,7 @@ var sandboxFiles = []attempt{
 	{name: "load_image", code: `print(try(npu.load_image, "../outside/secret.txt", {pinned = false}))`, want: onlyFilesText},
 	{name: "load_npy a sample with ..", code: `print(try(npu.load_npy, "sample:../../../../../../OUT/secret.txt"))`, want: "npu: load_npy"},
 	{name: "save_npy", code: `local h = npu.host("int8", 4, {pinned = false}) print(try(h.save_npy, h, "OUT/new.npy"))`, want: onlyFilesText},
-	{name: "save_npy through a link", code: `local h = npu.host("int8", 4, {pinned = false}) h:save_npy("new") print(io.open("new"):read(6))`, want: "NUMPY"},
+	{name: "save_npy through a link", code: `local h = npu.host("int8", 4, {pinned = false}) print(try(h.save_npy, h, "new"))`, want: onlyFilesText},
 	{name: "save_npy through a linked folder", code: `local h = npu.host("int8", 4, {pinned = false}) print(try(h.save_npy, h, "folder/new.npy"))`, want: onlyFilesText},
 	{name: "save_npy to /dev/stdout", code: `local h = npu.host("int8", 4, {pinned = false}) print(try(h.save_npy, h, "/dev/stdout"))`, want: onlyFilesText},
 	{name: "save_image", code: `local h = npu.host("uint8", 4, {pinned = false}) h:reshape(2, 2, 1) print(try(h.save_image, h, "OUT/new.png"))`, want: onlyFilesText},

@@ -127,7 +127,7 @@ func TestInteractiveMeasures(t *testing.T) {
 	for _, row := range []struct{ entry, want string }{
 		{".time error 'no'", `input \d+:1: no\n`},
 		{".bench error 'no'", `input \d+:1: no\n`},
-		{".bench x = = 1", `input \d+:1: syntax error`},
+		{".bench x = = 1", `input \d+:1: unexpected symbol near '='`},
 		{".time 1 + 1", `2\n.* on the host, .* virtual\n`},
 		{".bench npu.sleep(1)", `\d runs: .* each on the host, 1s virtual\n`},
 		{".bench npu.sleep(1e4)", `\d runs: .* each on the host, 2h46m40s virtual\n`},

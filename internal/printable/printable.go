@@ -21,8 +21,17 @@ var escapes = map[rune]string{'"': `\"`, '\\': `\\`, '\n': `\n`, '\r': `\r`, '\t
 
 // Escape writes the characters of s that are not plain as a Lua string has them.
 func Escape(s string, plain func(rune) bool) string {
+	begin := 0 // of what has to be looked at: most text is plain, and stays as it is
+	for begin < len(s) && s[begin] < utf8.RuneSelf && plain(rune(s[begin])) {
+		begin++
+	}
+	if begin == len(s) {
+		return s
+	}
 	var b strings.Builder
-	for i := 0; i < len(s); {
+	b.Grow(len(s))
+	b.WriteString(s[:begin])
+	for i := begin; i < len(s); {
 		r, size := utf8.DecodeRuneInString(s[i:])
 		switch broken := r == utf8.RuneError && size == 1; {
 		case !broken && plain(r):

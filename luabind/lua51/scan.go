@@ -1,6 +1,7 @@
 package lua51
 
 import (
+	"slices"
 	"unicode/utf8"
 )
 
@@ -125,7 +126,8 @@ func (s *scanner) word(c byte) token {
 		switch {
 		case ok:
 			s.text = s.long(level, "unfinished long string")
-			s.raw = s.source[s.start:s.at]
+			ends := level + 2 // bytes of the brackets on either side; a line end behind the first is no part of the token
+			s.raw = slices.Concat(s.source[s.start:s.start+ends], s.text, s.source[s.at-ends:s.at])
 			return tokenString
 		case level > 0:
 			s.fail("invalid long string delimiter", string(s.source[s.start:s.at]))

@@ -13,11 +13,11 @@ build:
 
 # vet, and every test. Tests that need more than Go say that they skip.
 test: vet
-	$(GO) test ./...
+	$(GO) test -timeout 25m ./...
 
 # the same under the race detector; needs a C compiler
 race:
-	CGO_ENABLED=1 $(GO) test -race -timeout 15m ./...
+	CGO_ENABLED=1 $(GO) test -race -timeout 25m ./...
 
 # the driver suite on one backend, case by case: BACKEND=acl is a server with NPUs and CANN, whose library must be
 # found (source set_env.sh); kernels spin.o and vector_add.o come from the folder in NPULUA_KERNELS

@@ -70,7 +70,6 @@ func (in *Interp) exit(L *lua.LState) {
 	}
 	in.opts.Exit(in.exitCode)
 	if in.parent != nil { // a worker goes on here, to its end
-		in.threads.Stopped()
 		lua51.Raise(L, "os.exit(%d)", in.exitCode)
 	}
 }
@@ -140,10 +139,8 @@ func (in *Interp) baseLoadFile(L *lua.LState) int {
 }
 
 func (in *Interp) baseDoFile(L *lua.LState) int {
-	top := L.GetTop()
 	if in.baseLoadFile(L) == 2 {
 		L.Error(L.Get(-1), 0)
 	}
-	L.Call(0, lua.MultRet)
-	return L.GetTop() - top
+	return lua51.CallAll(L, L.Get(-1))
 }

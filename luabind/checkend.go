@@ -155,7 +155,7 @@ func (in *Interp) writeChecks(k *checks) error {
 			text = "\n" + text
 		}
 	}
-	ctx, cancel := in.ctx, context.CancelFunc(func() {})
+	ctx, cancel := context.Context(in.ctx), context.CancelFunc(func() {})
 	if ctx.Err() != nil {
 		ctx, cancel = context.WithTimeout(context.Background(), flushTime)
 	}

@@ -227,7 +227,7 @@ func (w *watch) left() time.Duration {
 // run calls fn and waits until that, what it spawned and the work that it queued are over, or its time is. An error
 // says that who waits must not go on.
 func (w *watch) run(fn *lua.LFunction) error {
-	k := &task{turn: w.in.threads.NewTask(), state: w.in.L}
+	k := &task{turn: w.in.threads.NewTask()}
 	var err error
 	k.Task, err = w.group.Spawn(w.by, func(th *npu.Thread) error {
 		if w.ctx != nil {
@@ -351,7 +351,7 @@ func (w *watch) clear() error {
 	}
 	for _, x := range w.workers() {
 		if x.status() == npu.TaskRunning {
-			x.cancel(errTestOver)
+			x.ctx.End(errTestOver)
 		}
 		<-x.gone
 		if err := x.takeFailure(); err != nil {

@@ -2,7 +2,6 @@ package luabind
 
 import (
 	"fmt"
-	"runtime/debug"
 
 	lua "github.com/yuin/gopher-lua"
 
@@ -87,7 +86,6 @@ func (in *Interp) enter(L *lua.LState) *call {
 		c.site = in.sched.Current().SpawnSite()
 	}
 	c.t.Site = c.site
-	in.state = L
 	in.threads.Spend(callInstructions)
 	if !c.t.Inside() {
 		in.sched.Spend(in.computed())
@@ -110,17 +108,6 @@ func (c *call) leave(err error) int {
 	}
 	in.calls = append(in.calls, c)
 	return n
-}
-
-// guard turns a Go panic of ours into an internal error. Lua errors pass through.
-func guard(err *error) {
-	switch r := recover().(type) {
-	case nil:
-	case *lua.ApiError:
-		panic(r)
-	default:
-		*err = &npu.PanicError{Value: r, Stack: debug.Stack()}
-	}
 }
 
 // register makes the metatable of the class.
@@ -205,8 +192,7 @@ func (b *binding[T]) method(m *method[T]) lua.LGFunction {
 	}
 }
 
-func invoke[T comparable](c *call, self T, fn func(*call, T) error, class string) (err error) {
-	defer guard(&err)
+func invoke[T comparable](c *call, self T, fn func(*call, T) error, class string) error {
 	var none T
 	if self == none {
 		return c.errorf("self must be %s, got %s: call it with a colon, %s:%s(...)", article(class), typeName(c.L.Get(1)), class, c.name)
@@ -237,8 +223,7 @@ func (b *binding[T]) property(c *call, self T, key lua.LValue) int {
 	return c.leave(err)
 }
 
-func (b *binding[T]) read(c *call, self T, key lua.LValue) (v lua.LValue, err error) {
-	defer guard(&err)
+func (b *binding[T]) read(c *call, self T, key lua.LValue) (lua.LValue, error) {
 	var none T
 	if self == none {
 		return nil, c.errorf("self must be %s, got %s", article(b.cl.name), typeName(c.L.Get(1)))
@@ -279,8 +264,7 @@ func (b *binding[T]) store(L *lua.LState) int {
 	return c.leave(b.write(c))
 }
 
-func (b *binding[T]) write(c *call) (err error) {
-	defer guard(&err)
+func (b *binding[T]) write(c *call) error {
 	self, isSelf := b.self(c.L)
 	key := c.L.Get(2)
 	if k, ok := key.(lua.LNumber); ok && isSelf && b.cl.assign != nil {

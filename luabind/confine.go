@@ -24,7 +24,7 @@ func (in *Interp) openLimits(opts *Options) error {
 		if tell := opts.Sandbox.OnLimit; tell != nil {
 			tell(err)
 		}
-		in.cancel(err)
+		in.ctx.End(err)
 	})
 	if err != nil {
 		return err

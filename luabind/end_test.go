@@ -31,7 +31,7 @@ func TestDefectEndsTheScript(t *testing.T) {
 		return in.L.NewFunction(func(L *lua.LState) int {
 			c := in.enter(L)
 			c.owner, c.name = "npu", "broken"
-			return c.leave(invokeFunction(c, fn))
+			return c.leave(fn(c))
 		})
 	}
 	in.L.SetGlobal("broken", broken(func(*call) error { panic("broken") }))
@@ -123,10 +123,11 @@ func TestGarbageCollectionChangesNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := in.L.CallByParam(lua.P{Fn: fn, NRet: 1, Protect: true}); err != nil {
-			t.Fatal(valueText(err.(*lua.ApiError).Object))
+		results, err := in.protected(in.L, fn)
+		if err != nil {
+			t.Fatal(err)
 		}
-		return fmt.Sprint(in.L.Get(-1))
+		return fmt.Sprint(results[0])
 	}
 	want := result(-1)
 	for _, percent := range []int{100, 10} {

@@ -48,7 +48,6 @@ func (in *Interp) raise(c *call, err error) {
 	if in.exiting {
 		in.exit(L)
 	}
-	in.threads.Stopped()
 	var panicked *npu.PanicError
 	var script *scriptError
 	var e *npu.Error
@@ -127,7 +126,7 @@ func isTaskFailure(err error) bool {
 func (in *Interp) text(v lua.LValue) string {
 	if t, ok := v.(*lua.LTable); ok {
 		if !isErrorObject(t) && in.L.GetMetaField(t, "__tostring") != lua.LNil {
-			results, err := in.protected(in.L, in.L.GetMetaField(t, "__tostring"), t)
+			results, err := in.threads.Call(in.L, in.L.GetMetaField(t, "__tostring"), t) // Close tells of a defect
 			if err == nil && len(results) > 0 {
 				return results[0].String()
 			}

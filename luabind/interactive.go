@@ -133,14 +133,14 @@ func (e *Evaluator) print(ctx context.Context, text string) error {
 // run calls fn as the first task of the machine, until ctx ends it.
 func (e *Evaluator) run(ctx context.Context, fn lua.LValue, args ...lua.LValue) ([]lua.LValue, error) {
 	in := e.in
-	chunk, cancel := context.WithCancelCause(in.ctx)
-	defer cancel(nil)
-	defer context.AfterFunc(ctx, func() { cancel(errInterrupted) })()
+	chunk := lua51.NewEnding(in.ctx)
+	defer chunk.End(nil)
+	defer context.AfterFunc(ctx, func() { chunk.End(errInterrupted) })()
 	in.sched.SetContext(chunk)
 	site := in.thread.Site
 	defer func() {
 		in.sched.SetContext(context.Background())
-		in.state, in.thread.Site = in.L, site
+		in.thread.Site = site
 	}()
 	results, err := in.threads.RunChunk(chunk, errInterrupted, fn, args...)
 	err = in.caught(err)

@@ -149,7 +149,7 @@ func (o opts) decoding() (depth int, big string, err error) {
 func (in *Interp) decodeJSON(text, big string, depth int) (lua.LValue, error) {
 	d := &jsonDecoder{in: in, text: text, d: jsontext.NewDecoder(strings.NewReader(text)), big: big, depth: depth}
 	v, err := d.value(1)
-	lua51.Charge(in.state, d.count%jsonRound)
+	lua51.Charge(in.threads.Current(), d.count%jsonRound)
 	if err == nil {
 		if _, more := d.d.ReadToken(); more == nil {
 			err = d.errorf("more text after the value")

@@ -56,8 +56,9 @@ func (d *jsonDecoder) syntax(err error) error {
 
 func (d *jsonDecoder) value(level int) (lua.LValue, error) {
 	if d.count++; d.count%jsonRound == 0 {
-		lua51.Charge(d.in.state, jsonRound)
-		lua51.Room(d.in.state, jsonRound*jsonBytes)
+		L := d.in.threads.Current()
+		lua51.Charge(L, jsonRound)
+		lua51.Room(L, jsonRound*jsonBytes)
 	}
 	t, err := d.d.ReadToken()
 	if err != nil {

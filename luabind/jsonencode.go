@@ -34,7 +34,7 @@ func (in *Interp) encodeJSON(v lua.LValue, indent, depth int) (string, error) {
 	}
 	e := &jsonEncoder{in: in, e: jsontext.NewEncoder(&b, options...), on: make(map[*lua.LTable]bool), depth: depth}
 	err := e.value(v)
-	lua51.Charge(in.state, e.count%jsonRound)
+	lua51.Charge(in.threads.Current(), e.count%jsonRound)
 	return strings.TrimSuffix(b.String(), "\n"), err
 }
 
@@ -52,7 +52,7 @@ func (e *jsonEncoder) errorf(format string, args ...any) error {
 
 func (e *jsonEncoder) value(v lua.LValue) error {
 	if e.count++; e.count%jsonRound == 0 {
-		lua51.Charge(e.in.state, jsonRound)
+		lua51.Charge(e.in.threads.Current(), jsonRound)
 	}
 	switch x := v.(type) {
 	case *lua.LNilType:

@@ -133,9 +133,11 @@ func (l *ledger) watchCollections() {
 		if l.machines == nil {
 			return
 		}
-		if live > l.memory {
-			for t := range l.machines {
+		for t := range l.machines {
+			if live > l.memory {
 				t.Starve()
+			} else {
+				t.Feed()
 			}
 		}
 		l.watchCollections()

@@ -356,7 +356,7 @@ func (c *call) logValue(v lua.LValue, asJSON bool) (slog.Value, error) {
 		}
 	case *lua.LUserData:
 		if x != c.in.null {
-			return slog.StringValue(c.L.ToStringMeta(x).String()), nil
+			return slog.StringValue(lua51.Tostring(c.L, x)), nil
 		}
 	default:
 		return slog.StringValue(v.String()), nil

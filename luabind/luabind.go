@@ -21,6 +21,7 @@ import (
 	"io/fs"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	lua "github.com/yuin/gopher-lua"
@@ -64,6 +65,9 @@ type Options struct {
 	Inherited Descriptors
 	// Sandbox confines the scripts; nil: they may do what the process may.
 	Sandbox *Sandbox
+	// Settle returns when what has come from outside, such as a signal, was acted on; it is called where the script may
+	// see the consequences before. nil: nothing does.
+	Settle func()
 	// Exit ends the process; os.exit calls it after the session is closed. nil: os.exit is an error.
 	Exit func(code int)
 	// Display is the terminal behind Stdout and Stderr, for bars and screens. Whoever ends the process calls its End
@@ -87,8 +91,7 @@ type Interp struct {
 	std      *lua51.Streams
 	sites    *sites
 	calls    []*call
-	state    *lua.LState // the one that called us last
-	columns  int         // of the terminal: see Options.Columns and Evaluator.Fit
+	columns  int // of the terminal: see Options.Columns and Evaluator.Fit
 	builtins map[string]*npu.Kernel
 
 	operators     map[string]*npu.Operator // that were used
@@ -150,30 +153,31 @@ type Interp struct {
 	deadlocks map[*lua.LTable]bool  // errors that say so
 	told      map[fmt.Stringer]bool // tasks and workers of whose failure somebody was told: see Evaluator.Notices
 
-	ctx      context.Context // ends the scripts
-	cancel   context.CancelCauseFunc
-	panicked *npu.PanicError // the defect of ours that ended the script
-	exiting  bool            // os.exit was called where the session could not be closed
-	exitCode int
-	exited   bool // os.exit was called
+	outer      context.Context                // of Open
+	ctx        *lua51.Ending                  // ends the scripts
+	panicked   atomic.Pointer[npu.PanicError] // of the main script's machine: the defect of ours that ended the scripts
+	toldDefect atomic.Bool                    // it was the error of a call
+	exiting    bool                           // os.exit was called where the session could not be closed
+	exitCode   int
+	exited     bool // os.exit was called
 }
 
 // Open starts a session and a virtual machine over it.
 func Open(ctx context.Context, opts Options) (*Interp, error) {
 	in := &Interp{sites: newSites(), columns: opts.Columns, start: time.Now()}
 	in.Runner = Runner{in, in.callMain}
-	ctx, in.cancel = context.WithCancelCause(ctx)
-	in.ctx = ctx
+	in.outer, in.ctx = ctx, lua51.NewEnding(ctx)
+	opts.Session.Held = in.settle
 	opts.Session.Where = in.sites.text
 	opts.Session.History = opts.Session.History || opts.Interactive
 	if err := in.openLimits(&opts); err != nil {
-		in.cancel(nil)
+		in.ctx.End(nil)
 		return nil, err
 	}
-	session, err := npu.Open(ctx, opts.Session)
+	session, err := npu.Open(in.ctx, opts.Session)
 	if err != nil {
 		in.closeLimits()
-		in.cancel(nil)
+		in.ctx.End(nil)
 		return nil, err
 	}
 	in.opts = opts
@@ -190,8 +194,7 @@ func (in *Interp) openMachine() {
 		CallStackSize: maxCalls, RegistrySize: firstValues, RegistryMaxSize: maxValues,
 		RegistryGrowStep: firstValues, MinimizeStackMemory: true,
 	})
-	in.openLibraries(in.ctx)
-	in.state = in.L
+	in.openLibraries()
 	in.deadlocks = make(map[*lua.LTable]bool)
 	in.told = make(map[fmt.Stringer]bool)
 	in.openTasks()
@@ -253,12 +256,13 @@ func (in *Interp) openStreams() {
 		in.std.Stdout.AskFirst(p.Write)
 		in.std.Stderr.AskFirst(p.Write)
 	}
-	in.std.Stdout.OnBroken(func(error) { in.cancel(ErrClosedPipe) })
+	in.std.Stdout.OnBroken(func(error) { in.ctx.End(ErrClosedPipe) })
 }
 
 // openLibraries replaces what the virtual machine's library gets wrong.
-func (in *Interp) openLibraries(ctx context.Context) {
-	in.threads = lua51.OpenThreads(in.L, ctx)
+func (in *Interp) openLibraries() {
+	in.threads = lua51.OpenThreads(in.L, in.ctx)
+	in.threads.OnDefect(func(value any, stack []byte) { in.abort(&npu.PanicError{Value: value, Stack: stack}) })
 	in.sites.threads = in.threads
 	in.threads.SetLimits(in.memory, in.policy != nil)
 	in.memory.join(in.threads)
@@ -330,13 +334,16 @@ func (in *Interp) Abandon() {
 // machine. Without force it also returns the errors of tasks that nobody joined.
 func (in *Interp) Close(force bool) error {
 	if force {
-		in.cancel(context.Canceled)
+		in.ctx.End(context.Canceled)
 	}
 	in.Abandon()
 	in.opts.Display.Leave(nil)
 	err := in.session.Close(force)
 	if !force {
 		err = errors.Join(in.failure(), err)
+	}
+	if defect := in.panicked.Load(); defect != nil && !in.toldDefect.Load() { // it came up where an error was put in words, say
+		err = defect
 	}
 	in.flush(force)      // callbacks have run
 	in.io.Finish(in.ctx) // at once where that has ended
@@ -347,7 +354,7 @@ func (in *Interp) Close(force bool) error {
 	in.web.Close()
 	in.removeTempDirs()
 	in.closeLimits()
-	in.cancel(nil)
+	in.ctx.End(nil)
 	return err
 }
 
@@ -376,10 +383,19 @@ func (in *Interp) setArgs() {
 	in.L.SetGlobal("arg", arg)
 }
 
-// abort ends the script because of a defect of ours: its context is cancelled, so that no pcall
-// goes on.
+// settle ends the scripts where something outside was about to. It may be called from any goroutine.
+func (in *Interp) settle() {
+	if in.opts.Settle != nil {
+		in.opts.Settle()
+	}
+	if in.outer.Err() != nil {
+		in.ctx.End(context.Cause(in.outer))
+	}
+}
+
+// abort ends the scripts because of a defect of ours, the first one of which is told. No pcall goes on.
 func (in *Interp) abort(err *npu.PanicError) {
-	in.panicked = err
-	in.cancel(err)
-	in.threads.Stopped()
+	root := in.root()
+	root.panicked.CompareAndSwap(nil, err)
+	root.ctx.End(err)
 }

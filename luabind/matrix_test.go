@@ -77,11 +77,11 @@ func (m *matrix) build() {
 	if err != nil {
 		m.Fatal(err)
 	}
-	if err := m.in.L.CallByParam(lua.P{Fn: fn, NRet: 1, Protect: true}); err != nil {
+	results, err := m.in.threads.Call(m.in.L, fn)
+	if err != nil {
 		m.Fatal(err)
 	}
-	t := m.in.L.Get(-1).(*lua.LTable)
-	m.in.L.Pop(1)
+	t := results[0].(*lua.LTable)
 	m.values = m.values[:0]
 	t.ForEach(func(_, v lua.LValue) { m.values = append(m.values, v) })
 }
@@ -131,9 +131,7 @@ func (m *matrix) one(name string, fn lua.LValue, args ...lua.LValue) {
 		m.build()
 	}
 	m.calls++
-	L, top := m.in.L, m.in.L.GetTop()
-	err := L.CallByParam(lua.P{Fn: fn, NRet: 0, Protect: true}, args...)
-	L.SetTop(top)
+	_, err := m.in.threads.Call(m.in.L, fn, args...)
 	if err == nil {
 		return
 	}

@@ -164,14 +164,8 @@ func (c *call) setFrom(b *npu.Buffer, v lua.LValue) (int64, error) {
 	case lua.LString:
 		return int64(len(v)) / int64(b.Type().Size()), b.SetBytes(string(v))
 	case *lua.LFunction:
-		L := c.L
 		return b.Count(), b.SetValues(b.Count(), func(i int64) (npu.Value, error) {
-			L.Push(v)
-			L.Push(lua.LNumber(i + 1))
-			L.Call(1, 1)
-			r := L.Get(-1)
-			L.Pop(1)
-			return c.element(b, r, i+1)
+			return c.element(b, lua51.Call(c.L, v, lua.LNumber(i+1)), i+1)
 		})
 	}
 	return 0, c.wrongType(1, "source", "a table, a string or a function")

@@ -53,7 +53,7 @@ var coreFunctions = []function{
 	{"keep", doc{"(x)", "x", "Lets a handle out of the innermost scope: the scope around it, or nobody, owns it then.", "", `return npu.keep(x)`}, nil, moduleKeep},
 	{"busy", doc{"(seconds)", "", "Models host work: time passes and devices go on, but no other task of the script runs; callbacks do. On the simulator the time is virtual.", "100000 for less than 0", `npu.busy(0.008)`}, nil, passing((*npu.Thread).Busy)},
 	{"time", doc{"()", "number", "Seconds since the start, on the backend's clock: virtual on the simulator.", "", `local t0 = npu.time()`}, nil, moduleTime},
-	{"on_exception", doc{"(fn or nil)", "", "Calls `fn(e)` for every queued command that fails, in the order of the failures, when a call of this task that waits has come to its end. `e` is an error object with the fields `stream`, `context` and `device` besides; they are nil where the stream was lost. `fn` may make NPU calls. Waits raise the failure all the same. One function at a time; nil ends it.", "207000 where the backend does not tell; an error of fn is raised by the call that waited, or printed at exit where the call raises the failure", `npu.on_exception(function(e) print(e.op, e.where, e.stream) end)`}, nil, moduleOnException},
+	{"on_exception", doc{"(fn or nil)", "", "Calls `fn(e)` for every queued command that fails, in the order of the failures, when a call of this task that waits has come to its end. `e` is an error object with the fields `stream`, `context` and `device` besides; they are nil where the stream was lost. `fn` may make NPU calls; where each of 100 rounds of them fails, it is called no more. Waits raise the failure all the same. One function at a time; nil ends it.", "207000 where the backend does not tell; 107000 after 100 rounds; an error of fn is raised by the call that waited, or printed at exit where the call raises the failure", `npu.on_exception(function(e) print(e.op, e.where, e.stream) end)`}, nil, moduleOnException},
 	{"has", doc{"(symbol)", "boolean", "Whether the vendor's runtime library has a function, so that a script can do without what an older release lacks. The simulator stands for the functions that npulua makes use of, and has no other.", "", `if npu.has("aclmdlRICaptureBegin") then g = s:capture(work) else work() end`}, nil, moduleHas},
 	{"stats", doc{"()", "table", "Counters: `commands` (queued), `calls` (that waited for an answer), `waits`, `context_switches`, `errors` (commands refused), `time` (seconds), and `live`, the number of open handles by kind.", "", `print(npu.stats().commands)`}, nil, moduleStats},
 }
@@ -88,11 +88,6 @@ func (in *Interp) openModule() {
 		L.Push(mod)
 		return 1
 	})
-}
-
-func invokeFunction(c *call, fn func(*call) error) (err error) {
-	defer guard(&err)
-	return fn(c)
 }
 
 func moduleDevice(c *call) error {

@@ -112,7 +112,7 @@ func (in *Interp) functionTable(owner string, rows []function, plain bool) *lua.
 			c := in.enter(L)
 			c.owner, c.name, c.options, c.skip, c.plain = owner, f.name, f.options, 0, plain
 			c.weigh(weighed)
-			return c.leave(invokeFunction(c, f.fn))
+			return c.leave(f.fn(c))
 		}))
 	}
 	return t

@@ -39,7 +39,7 @@ func (in *Interp) openOps() *lua.LTable {
 			c := in.enter(L)
 			c.owner, c.name, c.options, c.skip = opsName, o.Name, nil, 0
 			c.weigh(weighed)
-			return c.leave(invokeFunction(c, operate))
+			return c.leave(operate(c))
 		}))
 	}
 	return ops

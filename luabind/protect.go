@@ -14,7 +14,7 @@ import (
 // that waits meanwhile.
 func (in *Interp) protected(L *lua.LState, fn lua.LValue, args ...lua.LValue) ([]lua.LValue, error) {
 	site := in.thread.Site
-	defer func() { in.state, in.thread.Site = L, site }()
+	defer func() { in.thread.Site = site }()
 	results, err := in.threads.Call(L, fn, args...)
 	return results, in.caught(err)
 }
@@ -24,8 +24,9 @@ func (in *Interp) caught(err error) error {
 	if err == nil {
 		return nil
 	}
-	if in.panicked != nil {
-		return in.panicked // the error that the script saw is only its consequence
+	if defect := in.root().panicked.Load(); defect != nil {
+		in.root().toldDefect.Store(true)
+		return defect // the error that the script saw is only its consequence
 	}
 	var api *lua.ApiError
 	if !errors.As(err, &api) {
@@ -77,9 +78,9 @@ func (in *Interp) callLua(fn *lua.LFunction, args ...lua.LValue) error {
 	if in.exiting {
 		return nil // os.exit was called: the script is over
 	}
-	L := in.state
-	if ctx := L.Context(); ctx != nil && ctx.Err() != nil {
-		L = in.L // the task that called us last was cancelled, which is nothing to fn
+	L := in.threads.Current()
+	if L.Context().Err() != nil {
+		L = in.L // its task was cancelled, which is nothing to fn
 	}
 	_, err := in.protected(L, fn, args...)
 	if in.exiting {

@@ -18,7 +18,6 @@ type task struct {
 	*npu.Task
 	bound   any
 	turn    *lua51.Task
-	state   *lua.LState // that called us last, while others run
 	results []lua.LValue
 }
 
@@ -45,7 +44,7 @@ var taskClass = &class[*task]{
 }
 
 var taskFunctions = []function{
-	{"spawn", doc{"(fn, ...)", "task", "Makes a task that calls `fn(...)` once its turn comes. A task that fails and is never joined is reported at exit, with status 1; the script ends when all tasks have ended.", "", `local t = npu.spawn(function() npu.sleep(1) end)`}, nil, moduleSpawn},
+	{"spawn", doc{"(fn, ...)", "task", "Makes a task that calls `fn(...)` once its turn comes. A task that fails and is never joined is reported at exit, with status 1; the script ends when all tasks have ended. At most 10,000 tasks can be there that have not ended.", "207005 for one more", `local t = npu.spawn(function() npu.sleep(1) end)`}, nil, moduleSpawn},
 	{"join", doc{"(tasks [, timeout])", "first result of each", "Waits until all tasks of a list have ended. `timeout` in seconds, for them all together.", "when all have ended, the error of the first one of the list that failed or was cancelled (107035); other failures are reported at exit; 507046 when the timeout is over", `npu.join{npu.spawn(npu.sleep, 1), npu.spawn(npu.sleep, 2)}`}, nil, moduleJoin},
 	{"sleep", doc{"(seconds)", "", "Suspends the task; others go on, and so do devices. On the simulator the time is virtual. With 0 the tasks run that are ready.", "100000 for less than 0", `npu.sleep(0.1)`}, nil, passing((*npu.Thread).Sleep)},
 }
@@ -95,16 +94,13 @@ func (in *Interp) taskOf(t *npu.Task) *task {
 
 // Leave implements npu.Machine.
 func (in *Interp) Leave(t *npu.Task) {
-	k := in.taskOf(t)
-	k.turn.Leave()
-	k.state, in.state = in.state, in.L // host functions that run meanwhile are of no task
+	in.taskOf(t).turn.Leave() // host functions that run meanwhile are of no task
 }
 
 // Enter implements npu.Machine.
 func (in *Interp) Enter(t *npu.Task) {
-	k := in.taskOf(t)
-	k.turn.Enter()
-	in.state, in.thread = k.state, t.Thread()
+	in.taskOf(t).turn.Enter()
+	in.thread = t.Thread()
 }
 
 func moduleSpawn(c *call) error {
@@ -117,7 +113,7 @@ func moduleSpawn(c *call) error {
 		args = append(args, c.arg(i))
 	}
 	in := c.in
-	k := &task{turn: in.threads.NewTask(), state: in.L}
+	k := &task{turn: in.threads.NewTask()}
 	k.turn.BlockAs(c.L)
 	k.Task, err = in.sched.Spawn(c.t, func(*npu.Thread) error {
 		results, err := k.turn.Run(fn, args...)

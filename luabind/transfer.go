@@ -90,7 +90,7 @@ func cannot(what string) error {
 }
 
 func (p *packer) pack(v lua.LValue) (any, error) {
-	lua51.Charge(p.in.state, 1)
+	lua51.Charge(p.in.threads.Current(), 1)
 	p.depth++
 	defer func() { p.depth-- }()
 	if p.depth > maxDepth {
@@ -308,7 +308,7 @@ func (u *unpacker) unpack(v any) lua.LValue {
 			tb.Metatable = u.in.jsonArrayMeta()
 		}
 		u.seen[v] = tb
-		lua51.Charge(u.in.state, len(x.pairs))
+		lua51.Charge(u.in.threads.Current(), len(x.pairs))
 		for _, pair := range x.pairs {
 			tb.RawSet(u.unpack(pair[0]), u.unpack(pair[1]))
 		}

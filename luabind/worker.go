@@ -1,7 +1,6 @@
 package luabind
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -25,7 +24,7 @@ type worker struct {
 	site     npu.Site
 	function bool       // it runs a function, no file
 	group    *npu.Group // of the test that started it; nil: none
-	cancel   context.CancelCauseFunc
+	ctx      *lua51.Ending
 	ended    *npu.Channel  // closed at the end, for scripts
 	gone     chan struct{} // closed after that, when nothing of the worker is left
 
@@ -123,10 +122,9 @@ func moduleWorker(c *call) error {
 	root.workersMu.Unlock()
 	w.ended.SetName(w.String())
 
-	ctx, cancel := context.WithCancelCause(root.ctx)
-	w.cancel = cancel
-	thread := in.session.NewThread(ctx) // from now on time waits for it
-	go w.run(ctx, thread, build, parcel{args, p.held})
+	w.ctx = lua51.NewEnding(root.ctx)
+	thread := in.session.NewThread(w.ctx) // from now on time waits for it
+	go w.run(thread, build, parcel{args, p.held})
 	c.push(in.workerType.wrap(w, &w.bound))
 	return nil
 }
@@ -204,10 +202,10 @@ func (in *Interp) workerMain(c *call, p *packer) (func(u *unpacker) lua.LValue, 
 var errEnd = errors.New("the worker was cancelled")
 
 // run is the goroutine of w.
-func (w *worker) run(ctx context.Context, thread *npu.Thread, build func(*unpacker) lua.LValue, args parcel) {
+func (w *worker) run(thread *npu.Thread, build func(*unpacker) lua.LValue, args parcel) {
 	defer w.parent.forgetWorker(w)
 	defer close(w.gone)
-	m := w.parent.newWorkerMachine(ctx, w, thread)
+	m := w.parent.newWorkerMachine(w, thread)
 	w.parent.giveMachine() // it is on the heap now
 	var results []lua.LValue
 	var err error
@@ -223,7 +221,7 @@ func (w *worker) run(ctx context.Context, thread *npu.Thread, build func(*unpack
 	w.mu.Lock()
 	w.results, w.err = packed, err
 	switch {
-	case err != nil && ctx.Err() != nil:
+	case err != nil && w.ctx.Err() != nil:
 		w.state = npu.TaskCancelled
 	case err != nil:
 		w.state = npu.TaskFailed
@@ -239,7 +237,7 @@ func (w *worker) run(ctx context.Context, thread *npu.Thread, build func(*unpack
 	m.memory.leave(m.threads)
 	m.L.Close()
 	thread.Close()
-	w.cancel(nil)
+	w.ctx.End(nil)
 }
 
 // script runs what the worker is there for, and its tasks.
@@ -313,10 +311,10 @@ func (in *Interp) packResults(results []lua.LValue, err error) (parcel, error) {
 }
 
 // newWorkerMachine makes the machine of w, in the session of in.
-func (in *Interp) newWorkerMachine(ctx context.Context, w *worker, thread *npu.Thread) *Interp {
+func (in *Interp) newWorkerMachine(w *worker, thread *npu.Thread) *Interp {
 	root := in.root()
 	m := &Interp{parent: root, session: in.session, thread: thread, sites: &sites{table: in.sites.table}}
-	m.ctx, m.cancel = ctx, w.cancel
+	m.ctx = w.ctx
 	m.opts, m.memory, m.policy = root.opts, root.memory, root.policy
 	m.opts.Stdin = noInput{}
 	m.opts.Exit = root.exitFrom
@@ -345,7 +343,7 @@ type exitError struct{ code int }
 func (e *exitError) Error() string { return fmt.Sprintf("os.exit(%d) in a worker", e.code) }
 
 // exitFrom ends the main script because a worker has called os.exit.
-func (in *Interp) exitFrom(code int) { in.cancel(&exitError{code}) }
+func (in *Interp) exitFrom(code int) { in.ctx.End(&exitError{code}) }
 
 func workerJoin(c *call, w *worker) error {
 	timeout, err := c.timeout(1)
@@ -412,7 +410,7 @@ func workerCancel(c *call, w *worker) error {
 		w.cancelledAt = c.site
 	}
 	w.mu.Unlock()
-	w.cancel(errEnd)
+	w.ctx.End(errEnd)
 	return nil
 }
 
@@ -462,7 +460,7 @@ func (in *Interp) endWorkers() {
 		}
 		for _, w := range list {
 			if w.status() == npu.TaskRunning {
-				w.cancel(errEnd)
+				w.ctx.End(errEnd)
 			}
 		}
 		for _, w := range list { // one may have started another meanwhile

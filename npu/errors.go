@@ -34,6 +34,7 @@ const (
 	ErrEventNotComplete = driver.CodeEventNotComplete // elapsed time of an event still pending
 	ErrNotSupported     = driver.CodeNotSupported     // the backend cannot do it
 	ErrMemoryAllocation = driver.CodeMemoryAllocation // out of device memory
+	ErrResource         = driver.CodeResourceStream   // too many streams, or tasks
 	ErrModelPath        = driver.CodeModelPath        // a model's file missing or not readable
 	ErrModelData        = driver.CodeModelData        // a file that is no model
 	ErrModelContext     = driver.CodeModelContext     // a stream of another context than the model's

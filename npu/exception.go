@@ -29,7 +29,8 @@ type exceptions struct {
 // failures: on the goroutine of t, or of another task of its scheduler, when a call of that one that
 // waits has come to its end, before it returns.
 // It takes the place of an earlier one; nil ends it. fn may make NPU calls; failures that those find
-// are told when fn returns. An error of fn is that of the call, or left for Close where the call has one
+// are told when fn returns, those that come of these after that, and so on maxRounds times: then fn is called no
+// more, and ErrParamInvalid says so. An error of fn is that of the call, or left for Close where the call has one
 // of its own. The failure itself is returned by whatever waits for the command, as ever.
 // ErrNotSupported where the backend does not tell.
 func (s *Session) OnException(t *Thread, fn func(Exception) error) error {
@@ -97,7 +98,15 @@ func (x *exceptions) tell(t *Thread) error {
 		x.mu.Unlock()
 	}()
 	var errs []error
-	for {
+	left := int(x.waiting.Load()) // of this round
+	for round := 1; ; left-- {
+		if left == 0 { // what is there now came while those were told
+			left = int(x.waiting.Load())
+			round++
+		}
+		if left > 0 && round > maxRounds {
+			return errors.Join(append(errs, x.stop())...)
+		}
 		e, fn, ok := x.next()
 		if !ok {
 			return errors.Join(errs...)
@@ -106,6 +115,20 @@ func (x *exceptions) tell(t *Thread) error {
 			errs = append(errs, err)
 		}
 	}
+}
+
+// maxRounds bounds how often failures come of the function that is told of failures.
+const maxRounds = 100
+
+// stop ends the telling.
+func (x *exceptions) stop() error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.fn, x.queue = nil, nil
+	x.waiting.Store(0)
+	e := errorf(ErrParamInvalid, "each time that the function of on_exception was told of a failure another command had failed by its end, %d times in a row: it is called no more", maxRounds)
+	e.Op = "on_exception"
+	return hinted(e, "queue no work in it that can fail as what it is told of has failed")
 }
 
 // streamOf finds the handle of the stream that e happened on.

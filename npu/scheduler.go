@@ -81,8 +81,12 @@ func (s *Scheduler) end() {
 	s.s.schedulers = slices.DeleteFunc(s.s.schedulers, func(x *Scheduler) bool { return x == s })
 }
 
+// maxTasks is how many tasks of a session may be there at once that have not ended, those of all schedulers: each takes
+// some 20 KB.
+const maxTasks = 10_000
+
 // Spawn makes a task that calls fn once its turn comes. It has no current context, as a new host thread. It is part of
-// the group of by.
+// the group of by. ErrResource where there are too many tasks.
 func (s *Scheduler) Spawn(by *Thread, fn func(*Thread) error) (*Task, error) {
 	return s.spawn(by, by.group, fn)
 }
@@ -90,6 +94,11 @@ func (s *Scheduler) Spawn(by *Thread, fn func(*Thread) error) (*Task, error) {
 func (s *Scheduler) spawn(by *Thread, group *Group, fn func(*Thread) error) (*Task, error) {
 	if s.closed {
 		return nil, errorf(ErrInternal, "the program is at its end: no task can be started")
+	}
+	if s.s.tasks.Add(1) > maxTasks {
+		s.s.tasks.Add(-1)
+		return nil, hinted(errorf(ErrResource, "%d tasks have not ended, and no more can be there at once", maxTasks),
+			"join tasks before others are spawned, or let fewer tasks do the work")
 	}
 	s.count++
 	t := newTask(s, s.count, by.Site, group, fn)

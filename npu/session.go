@@ -31,6 +31,9 @@ type Options struct {
 	// Guarded, for tests, has memory end at pages that cannot be touched, and has nothing lie where memory was given
 	// back, so that every misuse ends the process.
 	Guarded bool
+	// Held is called after a call of the driver that held its caller for long, on that one's goroutine; nil: nothing is.
+	// A signal that came meanwhile may have ended the call.
+	Held func()
 	// Where turns a Site into text for messages; nil: no places are known.
 	Where func(Site) string
 }
@@ -68,6 +71,7 @@ type Session struct {
 
 	closings atomic.Uint64 // handles closed so far
 	threads  atomic.Int64  // registered
+	tasks    atomic.Int32  // that have not ended
 
 	mu       sync.Mutex
 	root     *resource
@@ -133,7 +137,7 @@ func open(ctx context.Context, opts Options, backend string) (*Session, error) {
 	if _, ok := d.(driver.Clock); ok { // which nothing holds up
 		s.piece = math.MaxInt64
 	}
-	s.exec = executor.New(d, executor.Options{Wall: opts.Wall})
+	s.exec = executor.New(d, executor.Options{Wall: opts.Wall, Held: opts.Held})
 	s.openOutside()
 	s.main = s.NewThread(ctx)
 	err = s.main.call(0, func(d driver.Driver) error { return s.begin(d) })

@@ -86,6 +86,7 @@ func (t *Task) run(yield func(struct{}) bool) {
 		t.state = TaskDone
 	}
 	delete(t.sch.live, t)
+	t.sch.s.tasks.Add(-1)
 	for _, p := range t.joiners {
 		p.finish(t.sch, nil, false, nil)
 	}

@@ -34,7 +34,7 @@ const (
 	earlyArg     = "`arg` is there for `-e` and `-l`"
 	unnamed      = "tables and userdata without a handler are not named"
 	forLine      = "in an expression of several lines"
-	overflow     = "`stack overflow` without a place"
+	overflow     = "`stack overflow` after 16,000 calls"
 	handlerError = "an error in the handler of `xpcall` is its result"
 	wholeChars   = "a character outside of ASCII is shown whole"
 	moreAccepted = "accepted: 61 to 255 upvalues"

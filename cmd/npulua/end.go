@@ -108,8 +108,8 @@ func (p *program) finish(ctx context.Context, in *luabind.Interp, o *options, er
 		status = exitStatus(ctx, nil)
 	case closeErr != nil:
 		fmt.Fprintf(p.stderr, "npulua: at exit: %s\n", in.FormatError(closeErr))
-		if status == exitOK {
-			status = exitStatus(ctx, closeErr)
+		if s := exitStatus(ctx, closeErr); status == exitOK || s == exitInternal {
+			status = s
 		}
 	}
 	if code, ok := in.ExitStatus(); ok && !interrupted {

@@ -19,6 +19,7 @@ const (
 	exitFailed      = check.StatusFail  // a test of the script failed
 	exitNotChecked  = check.StatusError // a test could not run, or nothing was checked
 	exitInternal    = 70                // a defect of npulua
+	exitMemory      = 71                // the memory of the process has ended
 	exitTimeout     = 124               // --timeout
 	exitLimit       = 125               // a limit of --sandbox
 	exitHangup      = 129

@@ -77,6 +77,7 @@ type program struct {
 	inherited luabind.Descriptors
 	parent    *parent          // of a script in a sandbox; nil: none
 	display   *display.Display // the terminal; whoever ends the process calls its End before
+	fence     fence            // in the row of signals
 	// salvage gives the results that there are, where the process ends without the script; nil: none yet.
 	salvage atomic.Pointer[func(cause error, status int)]
 	session atomic.Pointer[npu.Session] // nil: none yet
@@ -141,7 +142,7 @@ func (p *program) execute(o *options, embedded *source) int {
 			Session: o.session, Script: script, Args: o.args, Samples: scripts.Data(), Library: scripts.Library(), Scenarios: scenarios, Interactive: interactive, Embedded: embedded != nil,
 			Stdin: p.stdin, Stdout: stdout, Stderr: stderr, StdinTerminal: isTerminal(p.stdin), StdoutTerminal: isTerminal(p.stdout), Columns: p.columns(),
 			Inherited: p.inherited, Display: p.display, Sandbox: p.confine(o, func(cause error, status int) { p.interrupt(cancel, cause, status) }),
-			Exit: func(code int) { os.Exit(p.finish(ctx, in, o, nil, code)) },
+			Settle: p.settle, Exit: func(code int) { os.Exit(p.finish(ctx, in, o, nil, code)) },
 		})
 		if err == nil {
 			in = m
@@ -155,6 +156,7 @@ func (p *program) execute(o *options, embedded *source) int {
 		}
 		return status
 	}
+	defer p.watchMemory()()
 	salvage := func(cause error, status int) {
 		in.Salvage(cause.Error(), status)
 		p.endReport(o, in)

@@ -63,24 +63,29 @@ func (p *program) stuck() string {
 // watchSignals turns SIGINT, SIGTERM and SIGHUP into the end of the script; a second one ends the
 // process at once.
 func (p *program) watchSignals(ctx context.Context, cancel context.CancelCauseFunc) (stop func()) {
-	ch := make(chan os.Signal, 2)
+	ch := make(chan os.Signal, 8)
 	done := make(chan struct{})
 	if p.parent != nil {
 		ch = p.parent.signals
 	} else {
 		signal.Notify(ch, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	}
+	p.fence.open(ch)
 	pipes := make(chan os.Signal, 1)
 	signal.Notify(pipes, syscall.SIGPIPE) // so that a closed pipe is an error of write, not the end
 	go func() {
-		for n := 0; ; n++ {
+		for n := 0; ; {
 			select {
 			case sig := <-ch:
+				if p.fence.is(sig) {
+					continue
+				}
 				cause, status := signalError{sig}, exitSignal(sig)
 				if n > 0 {
 					p.display.End()
 					os.Exit(status)
 				}
+				n++
 				p.interrupt(cancel, cause, status)
 			case <-done:
 				return
@@ -88,6 +93,7 @@ func (p *program) watchSignals(ctx context.Context, cancel context.CancelCauseFu
 		}
 	}()
 	return func() {
+		p.fence.close()
 		signal.Stop(ch)
 		signal.Stop(pipes)
 		close(done)

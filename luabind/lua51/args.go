@@ -84,9 +84,6 @@ func typeName(L *lua.LState, n int) string {
 func interrupted(L *lua.LState) {
 	if ctx := L.Context(); ctx != nil {
 		if err := ctx.Err(); err != nil {
-			if v, ok := ctx.(*vmContext); ok && v.meter.counting {
-				v.stop() // no pcall goes on
-			}
 			raise(L, "%s", err.Error())
 		}
 	}
@@ -191,19 +188,6 @@ func checkFunction(L *lua.LState, n int) *lua.LFunction {
 		typeError(L, n, "function")
 	}
 	return f
-}
-
-// call calls fn and returns its first result.
-func call(L *lua.LState, fn lua.LValue, args ...lua.LValue) lua.LValue {
-	checkCallable(L, fn)
-	L.Push(fn)
-	for _, a := range args {
-		L.Push(a)
-	}
-	L.Call(len(args), 1)
-	v := L.Get(-1)
-	L.Pop(1)
-	return v
 }
 
 // checkCallable refuses what is no function and has no metamethod that calls it.

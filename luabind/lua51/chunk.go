@@ -1,7 +1,6 @@
 package lua51
 
 import (
-	"context"
 	"errors"
 
 	lua "github.com/yuin/gopher-lua"
@@ -10,17 +9,17 @@ import (
 // RunChunk calls fn with args as the first task of the machine. ctx, made of that of OpenThreads, ends it
 // alone: an error with the text of reason is raised before each instruction then. It ends what runs meanwhile
 // for nobody, such as host functions, and what blocks the machine in any task. Other tasks go on.
-func (t *Threads) RunChunk(ctx context.Context, reason error, fn lua.LValue, args ...lua.LValue) ([]lua.LValue, error) {
+func (t *Threads) RunChunk(ctx *Ending, reason error, fn lua.LValue, args ...lua.LValue) ([]lua.LValue, error) {
 	root := t.ctx
 	k := &Task{t: t, current: t.main, ctx: root.child()}
 	k.ctx.Context, k.ctx.reason = ctx, reason
-	defer context.AfterFunc(ctx, k.ctx.stop)()
-	t.main.SetContext(k.ctx)
+	defer endWith(ctx, k.ctx)()
+	t.setContext(t.main, k.ctx)
 	outer := root.foreground
 	root.foreground = ctx
 	defer func() {
 		root.foreground = outer
-		t.main.SetContext(root)
+		t.setContext(t.main, root)
 	}()
 	return k.Run(fn, args...)
 }
@@ -31,10 +30,7 @@ type boundedContext struct {
 	left int
 }
 
-var (
-	closed     = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
-	errBounded = errors.New("it runs too long")
-)
+var errBounded = errors.New("it runs too long")
 
 // Done implements context.Context.
 func (b *boundedContext) Done() <-chan struct{} {
@@ -57,11 +53,11 @@ func (t *Threads) CallBounded(L *lua.LState, most int, fn lua.LValue, args ...lu
 	th := t.take(L)
 	ctx, ok := L.Context().(*vmContext)
 	if !ok {
-		return t.runOn(th, L, fn, nil, args)
+		return t.runOn(th, L, fn, nil, args, true)
 	}
 	bounded := &boundedContext{ctx, most}
-	th.SetContext(bounded)
-	results, err := t.runOn(th, L, fn, nil, args)
+	t.setContext(th, bounded)
+	results, err := t.runOn(th, L, fn, nil, args, true)
 	if err != nil && bounded.left < 0 {
 		err = errBounded
 	}

@@ -1,7 +1,6 @@
 package lua51
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -21,7 +20,7 @@ func openChunks(t *testing.T) (*lua.LState, *Threads) {
 func TestRunChunk(t *testing.T) {
 	L, threads := openChunks(t)
 	reason := errors.New("enough")
-	run := func(ctx context.Context, code string) ([]lua.LValue, error) {
+	run := func(ctx *Ending, code string) ([]lua.LValue, error) {
 		fn, err := L.LoadString(code)
 		if err != nil {
 			t.Fatal(err)
@@ -36,14 +35,14 @@ func TestRunChunk(t *testing.T) {
 		`stop() coroutine.wrap(function() while true do end end)()`,
 		`stop() xpcall(function() while true do end end, function() while true do end end) while true do end`,
 	} {
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		stop = cancel
+		ctx := NewEnding(t.Context())
+		defer ctx.End(nil)
+		stop = func() { ctx.End(nil) }
 		if _, err := run(ctx, code); err == nil || !strings.Contains(err.Error(), "enough") {
 			t.Errorf("%s: %v", code, err)
 		}
 	}
-	results, err := run(t.Context(), `return x, coroutine.running(), pcall(error, "no", 0)`)
+	results, err := run(NewEnding(t.Context()), `return x, coroutine.running(), pcall(error, "no", 0)`)
 	if err != nil || len(results) != 4 || results[0] != lua.LNumber(1) || results[1] != lua.LNil || results[3] != lua.LString("no") {
 		t.Errorf("afterwards %v, %v", results, err)
 	}

@@ -11,11 +11,10 @@ import (
 // Until the context ends Done is nil, since a nil channel is asked much faster than an open one.
 type vmContext struct {
 	context.Context
-	parent  *vmContext // of a task: the machine's; it ends this one too
-	done    atomic.Pointer[chan struct{}]
-	reason  error  // that a task was cancelled for; set before done
-	stopped func() // called on the machine's goroutine when it sees the end
-	meter   *meter // of the machine
+	parent *vmContext // of a task: the machine's; it ends this one too
+	state  atomic.Int32
+	reason error  // that a task was cancelled for; set before it is stopped
+	meter  *meter // of the machine
 
 	// waits, of a task, ends what blocks the machine for it; nil: the machine's context does.
 	waits context.Context
@@ -24,23 +23,34 @@ type vmContext struct {
 	foreground context.Context
 }
 
-func newVMContext(ctx context.Context, stopped func(), m *meter) *vmContext {
-	v := &vmContext{Context: ctx, stopped: stopped, meter: m}
-	context.AfterFunc(ctx, v.stop)
-	return v
-}
+// States of a context.
+const (
+	running = iota
+	short   // of memory: the next instruction raises an error
+	ended
+)
 
 // child is a context that can end alone.
 func (v *vmContext) child() *vmContext {
-	return &vmContext{Context: v.Context, parent: v, stopped: v.stopped, meter: v.meter}
+	return &vmContext{Context: v.Context, parent: v, meter: v.meter}
 }
 
 // stop ends the context as the virtual machine sees it.
-func (v *vmContext) stop() {
-	closed := make(chan struct{})
-	close(closed)
-	v.done.Store(&closed)
+func (v *vmContext) stop() { v.state.Store(ended) }
+
+func (v *vmContext) stopped() bool {
+	return v.state.Load() == ended || v.parent != nil && v.parent.state.Load() == ended
 }
+
+// Starve has the machine raise an error, once, that the script can catch: memory is short. It may be called from any
+// goroutine. Feed takes that back where it was not raised yet.
+func (t *Threads) Starve() { t.ctx.state.CompareAndSwap(running, short) }
+
+// Feed tells that memory is short no more.
+func (t *Threads) Feed() { t.ctx.state.CompareAndSwap(short, running) }
+
+// closed is the channel of a context that has ended.
+var closed = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
 // Done implements context.Context.
 func (v *vmContext) Done() <-chan struct{} {
@@ -56,48 +66,43 @@ func (v *vmContext) Done() <-chan struct{} {
 	}
 	if m.left--; m.left < 0 {
 		m.used()
-		if m.counting && v.Context.Err() != nil {
-			v.stop() // at once, where a limit was exceeded
-		}
 	}
 	if m.step != nil {
 		m.step()
 	}
-	from := v
-	ch := v.done.Load()
-	if ch == nil && v.parent != nil {
-		from = v.parent
-		ch = from.done.Load()
-	}
-	switch ch {
-	case nil:
+	if v.state.Load() == running && (v.parent == nil || v.parent.state.Load() == running) {
 		return nil
-	case &starved:
-		if from.done.CompareAndSwap(&starved, nil) {
-			raiseBare(m.global.CurrentThread, outOfMemory)
-		}
 	}
-	v.stopped()
-	return *ch
+	return v.attend()
 }
 
-// starved stands in done for memory that is short.
-var starved = closed
-
-// Starve has the machine raise an error, once, that the script can catch: memory is short. It may be called from any
-// goroutine.
-func (t *Threads) Starve() {
-	if t.ctx != nil {
-		t.ctx.done.CompareAndSwap(nil, &starved)
+// attend is Done where something is not as ever.
+func (v *vmContext) attend() <-chan struct{} {
+	root := v
+	if v.parent != nil {
+		root = v.parent
 	}
+	if !v.stopped() {
+		if v.meter.inHidden() || !root.state.CompareAndSwap(short, running) {
+			return nil
+		}
+		raiseBare(v.meter.global.CurrentThread, outOfMemory)
+	}
+	return closed
 }
 
 // Err implements context.Context.
 func (v *vmContext) Err() error {
-	if v.reason != nil && v.done.Load() != nil {
+	if !v.stopped() {
+		return nil
+	}
+	if v.reason != nil && v.state.Load() == ended {
 		return v.reason
 	}
-	return v.Context.Err()
+	if err := v.Context.Err(); err != nil {
+		return err
+	}
+	return context.Canceled // its end is on its way
 }
 
 // blocking is the context of what blocks the machine, whichever task waits for it.
@@ -142,11 +147,4 @@ func machineContext(L *lua.LState) context.Context {
 		return v.parent.Context
 	}
 	return v.Context
-}
-
-// inherit gives th the context of L, which runs it.
-func inherit(th, L *lua.LState) {
-	if ctx := L.Context(); ctx != th.Context() && ctx != nil {
-		th.SetContext(ctx)
-	}
 }

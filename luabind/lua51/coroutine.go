@@ -43,16 +43,16 @@ func (t *Threads) coCreate(L *lua.LState) int {
 		argError(L, 1, "Lua function expected")
 	}
 	charge(L, threadSteps)
-	opts := L.Options
+	opts, ctx := L.Options, L.Context()
 	L.Options.RegistrySize = threadValues
-	defer func() { L.Options = opts }()
+	L.RemoveContext() // the library would derive one for each thread
 	n := t.create(L)
+	L.Options = opts
+	t.setContext(L, ctx)
 	th := L.Get(-1).(*lua.LState)
 	th.Options = opts
 	t.inheritHook(L, th)
-	if ctx := L.Context(); ctx != nil {
-		th.SetContext(ctx)
-	}
+	t.own(th, ctx)
 	return n
 }
 
@@ -92,17 +92,18 @@ func (t *Threads) coResume(L *lua.LState) int {
 		L.Push(lua.LString("cannot resume " + s + " coroutine"))
 		return 2
 	}
-	if t.depth >= maxDepth {
+	if t.full() {
 		L.Push(lua.LFalse)
 		L.Push(lua.LString("C stack overflow"))
 		return 2
 	}
-	inherit(th, L)
-	t.depth++
+	t.inherit(th, L)
+	outer := t.nesting
+	t.entry = t.depth
 	t.resumed[th] = true
 	n := t.resume(L)
 	delete(t.resumed, th)
-	t.depth--
+	t.nesting = outer
 	L.G.CurrentThread = L
 	if n == 2 && L.Get(-2) == lua.LFalse {
 		v := errorText(L.Get(-1))
@@ -132,7 +133,7 @@ func (t *Threads) coYield(L *lua.LState) int {
 	switch {
 	case t.logical(L) == L.G.MainThread:
 		raiseBare(L, "attempt to yield from outside a coroutine")
-	case t.fixed[L] || !canYield(L):
+	case t.depth != t.entry+1: // a metamethod, an iterator or a callback cannot be left and entered again
 		raiseBare(L, "attempt to yield across metamethod/C-call boundary")
 	}
 	return -1

@@ -2,6 +2,7 @@ package lua51
 
 import (
 	"reflect"
+	"strconv"
 	"sync"
 	"unsafe"
 
@@ -12,7 +13,7 @@ import (
 // be known in nanoseconds, and the library's own way to it formats text and allocates; so the fields
 // are read in place, at offsets that are checked by name when the program starts.
 type frame struct {
-	_      int
+	index  int // in the stack of frames
 	fn     *lua.LFunction
 	parent *frame
 	pc     int
@@ -33,7 +34,7 @@ var frameOffset, frameKnown = func() (uintptr, bool) {
 		return 0, false
 	}
 	want, got := reflect.TypeOf(frame{}), f.Type.Elem()
-	for name, mirror := range map[string]string{"Fn": "fn", "Parent": "parent", "Pc": "pc", "LocalBase": "local", "NArgs": "args", "TailCall": "tailCalls"} {
+	for name, mirror := range map[string]string{"Idx": "index", "Fn": "fn", "Parent": "parent", "Pc": "pc", "LocalBase": "local", "NArgs": "args", "TailCall": "tailCalls"} {
 		g, ok := got.FieldByName(name)
 		w, _ := want.FieldByName(mirror)
 		if !ok || g.Offset != w.Offset || g.Type.Kind() != w.Type.Kind() {
@@ -56,6 +57,14 @@ func (f *frame) line() int {
 	return proto.LineDefined
 }
 
+// place is "chunk:line: " of f; "" for nil, for Go functions and for parts of this package.
+func (f *frame) place() string {
+	if f == nil || f.fn == nil || f.fn.IsG || f.fn.Proto.SourceName == HiddenChunk {
+		return ""
+	}
+	return f.fn.Proto.SourceName + ":" + strconv.Itoa(f.line()) + ": "
+}
+
 // operators are the functions that stand for an operator of the language, by their code: they are no
 // level of the call stack. It is filled when a machine is made, always with the same.
 var operators sync.Map
@@ -72,20 +81,6 @@ func (f *frame) isOperator() bool {
 	}
 	_, ok := operators.Load(reflect.ValueOf(f.fn.GFunction).Pointer())
 	return ok
-}
-
-// maxTailCalls is how many lines of a traceback a frame's tail calls take.
-const maxTailCalls = 20
-
-// forgetTailCalls lowers the counts of tail calls in the frames of L to maxTailCalls: for a traceback
-// the library makes a line of each, and a loop of tail calls that was interrupted has made millions.
-func forgetTailCalls(L *lua.LState) {
-	if !frameKnown {
-		return
-	}
-	for f := currentFrame(L); f != nil; f = f.parent {
-		f.tailCalls = min(f.tailCalls, maxTailCalls)
-	}
 }
 
 // Caller finds the innermost Lua function that runs on L, or on the threads that wait for it, and
@@ -120,31 +115,4 @@ func (t *Threads) callerSlow(L *lua.LState) (*lua.FunctionProto, int) {
 		}
 	}
 	return nil, 0
-}
-
-// canYield reports whether the function that runs on L now may suspend it: whether only Lua
-// functions, called by call instructions, lie under it. A metamethod, an iterator or a callback of
-// a library function cannot be left and entered again.
-func canYield(L *lua.LState) bool {
-	if !frameKnown {
-		return true
-	}
-	f := currentFrame(L)
-	if f == nil {
-		return false
-	}
-	for f = f.parent; f != nil; f = f.parent {
-		if f.fn == nil || f.fn.IsG {
-			return false
-		}
-		switch code := f.fn.Proto.Code; {
-		case f.pc < 1 || f.pc > len(code):
-			return false
-		default:
-			if op := int(code[f.pc-1] >> 26); op != lua.OP_CALL && op != lua.OP_TAILCALL {
-				return false
-			}
-		}
-	}
-	return true
 }

@@ -78,10 +78,7 @@ func (h *handlers) function(L *lua.LState, v lua.LValue) *lua.LFunction {
 func callHandler(L *lua.LState) int {
 	handler := L.Get(lua.UpvalueIndex(1)).(*lua.LUserData).Value.(handled).handler
 	checkCallable(L, handler)
-	n := L.GetTop()
-	L.Insert(handler, 1)
-	L.Call(n, lua.MultRet)
-	return L.GetTop()
+	return callInPlace(L, handler)
 }
 
 // plain is the handler that v stands for, or else v.

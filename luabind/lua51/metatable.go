@@ -151,10 +151,7 @@ func typeCall(L *lua.LState, suggest Suggester) int {
 	if !ok {
 		return cannotCall(L, suggest)
 	}
-	n := L.GetTop()
-	L.Insert(handler, 1)
-	L.Call(n, lua.MultRet)
-	return L.GetTop()
+	return callInPlace(L, handler)
 }
 
 func typeLess(L *lua.LState) int {

@@ -88,6 +88,16 @@ func (m *meter) between() bool {
 // Spent is how many instructions the machine has run, and what Spend and limits count besides.
 func (t *Threads) Spent() int64 { return t.meter.counted + int64(Slice-t.meter.left) }
 
+// inHidden reports whether the instruction that comes now is of no script: of a function of this package that is written in Lua.
+func (m *meter) inHidden() bool {
+	L := m.global.CurrentThread
+	if L == nil {
+		return true
+	}
+	f := currentFrame(L)
+	return f != nil && f.fn != nil && !f.fn.IsG && f.fn.Proto.SourceName == HiddenChunk
+}
+
 // Spend counts n instructions more, for a call that takes as long.
 func (t *Threads) Spend(n int) { t.meter.spend(n) }
 

@@ -128,10 +128,7 @@ func replacer(m *matcher, by lua.LValue) func(out *textBuffer, s, e int) {
 	case *lua.LFunction:
 		return func(out *textBuffer, s, e int) {
 			L.Push(by)
-			L.Call(m.push(s, e), 1)
-			v := L.Get(-1)
-			L.Pop(1)
-			m.writeReplacement(out, v, s, e)
+			m.writeReplacement(out, callPushed(L, m.push(s, e)), s, e)
 		}
 	}
 	argError(L, 3, "string/function/table expected")

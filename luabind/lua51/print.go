@@ -7,14 +7,19 @@ import (
 )
 
 func baseTostring(L *lua.LState) int {
-	v := checkAny(L, 1)
-	if handler := metaField(L, v, "__tostring"); handler != lua.LNil {
-		L.Push(call(L, handler, v))
-	} else {
-		L.Push(lua.LString(plainText(v)))
-	}
+	L.Push(tostring(L, checkAny(L, 1)))
 	return 1
 }
+
+func tostring(L *lua.LState, v lua.LValue) lua.LValue {
+	if handler := metaField(L, v, "__tostring"); handler != lua.LNil {
+		return call(L, handler, v)
+	}
+	return lua.LString(plainText(v))
+}
+
+// Tostring is the text that tostring gives for v, for a function of the host that runs on L.
+func Tostring(L *lua.LState, v lua.LValue) string { return tostring(L, v).String() }
 
 // plainText is the text of a value without its metatable.
 func plainText(v lua.LValue) string {

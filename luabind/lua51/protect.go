@@ -3,6 +3,7 @@ package lua51
 import (
 	"context"
 	"errors"
+	"math"
 
 	lua "github.com/yuin/gopher-lua"
 )
@@ -10,12 +11,14 @@ import (
 // HiddenChunk is the source name of the Lua part of this package; messages and places pass it over.
 const HiddenChunk = "[protect]"
 
-// maxDepth bounds calls that nest on the Go stack: protected calls, and coroutines that resume
-// coroutines. PUC Lua's limit is 200.
-const maxDepth = 190
-
-// threadValues is the first size of a thread's value stack; it grows as needed.
-const threadValues = 64
+const (
+	// threadValues is the first size of a thread's value stack; it grows as needed.
+	threadValues = 64
+	// pooledValues is the largest one that is kept for another call.
+	pooledValues = 1 << 13
+	// maxFree bounds the pool of threads.
+	maxFree = 64
+)
 
 // Threads runs protected calls and coroutines. In gopher-lua an error closes the upvalues of the
 // whole thread in which it is raised, so that locals and closures outside the protected call stop
@@ -24,11 +27,13 @@ const threadValues = 64
 type Threads struct {
 	main   *lua.LState
 	meter  *meter
-	ctx    *vmContext // nil: nothing ends the threads
+	ctx    *vmContext
 	free   []*lua.LState
 	owners map[*lua.LState]*lua.LState // thread of a protected call: the thread that made the call; nil: a task
-	fixed  map[*lua.LState]bool        // threads that cannot yield, because Go waits for them
-	depth  int
+	nesting
+
+	door, loop loop // what runs threads of this machine, and what the library has for that
+	onDefect   func(value any, stack []byte)
 
 	// resumed are the coroutines that run, or wait for one that they resumed, in any task.
 	resumed map[*lua.LState]bool
@@ -39,9 +44,14 @@ type Threads struct {
 }
 
 // OpenThreads replaces pcall, xpcall and the functions of coroutine in L, the main thread. ctx ends
-// every thread; it is set as L's context.
+// every thread: at once where it is an Ending.
 func OpenThreads(L *lua.LState, ctx context.Context) *Threads {
-	t := &Threads{main: L, meter: &meter{left: Slice, global: L.G}, owners: make(map[*lua.LState]*lua.LState), fixed: make(map[*lua.LState]bool), resumed: make(map[*lua.LState]bool)}
+	t := &Threads{main: L, meter: &meter{left: Slice, global: L.G}, owners: make(map[*lua.LState]*lua.LState), resumed: make(map[*lua.LState]bool)}
+	t.door = t.enter
+	t.ctx = &vmContext{Context: ctx, meter: t.meter}
+	L.SetContext(context.Background())
+	t.loop = *mainLoop(L)
+	t.own(L, &vmContext{Context: context.Background(), meter: t.meter}) // ctx may have ended, and then nothing runs any more
 	co := L.GetGlobal("coroutine").(*lua.LTable)
 	t.create = co.RawGetString("create").(*lua.LFunction).GFunction
 	t.resume = co.RawGetString("resume").(*lua.LFunction).GFunction
@@ -56,30 +66,18 @@ func OpenThreads(L *lua.LState, ctx context.Context) *Threads {
 	t.pcall = hidden(L, pcallSource, t.start, t.goOn, t.coYield)
 	L.SetGlobal("pcall", t.pcall)
 	L.SetGlobal("xpcall", L.NewFunction(t.xpcall))
-	if ctx != nil { // last: it may have ended, and then nothing runs any more
-		t.ctx = newVMContext(ctx, func() { t.forgetTailCalls(L) }, t.meter)
-		L.SetContext(t.ctx)
-	}
+	t.meter.left = Slice // what was run here is not the script's
+	t.setContext(L, t.ctx)
+	endWith(ctx, t.ctx)
 	return t
 }
 
-// forgetTailCalls does so on every thread under the running one, before tracebacks are made of them.
-func (t *Threads) forgetTailCalls(main *lua.LState) {
-	L := main.G.CurrentThread
-	if L == nil {
-		L = main
+// Current is the thread that runs, or of a machine in which nothing does the main one.
+func (t *Threads) Current() *lua.LState {
+	if L := t.main.G.CurrentThread; L != nil {
+		return L
 	}
-	for ; L != nil; L = t.parent(L) {
-		forgetTailCalls(L)
-	}
-}
-
-// Stopped lets no script run another instruction, once the context of OpenThreads is done: that would
-// otherwise come to pass a moment later.
-func (t *Threads) Stopped() {
-	if t.ctx != nil && t.ctx.Err() != nil {
-		t.ctx.stop()
-	}
+	return t.main
 }
 
 // yieldSource is coroutine.yield around the library's own. What a resume hands over passes through
@@ -110,26 +108,20 @@ func hidden(L *lua.LState, source string, args ...lua.LGFunction) *lua.LFunction
 	if err != nil {
 		panic("lua51: " + err.Error())
 	}
-	L.Push(L.NewFunctionFromProto(proto))
-	for _, fn := range args {
-		L.Push(L.NewFunction(fn))
+	values := make([]lua.LValue, len(args))
+	for i, fn := range args {
+		values[i] = L.NewFunction(fn)
 	}
-	L.Call(len(args), 1)
-	fn := L.Get(-1).(*lua.LFunction)
-	L.Pop(1)
-	return fn
+	return call(L, L.NewFunctionFromProto(proto), values...).(*lua.LFunction)
 }
 
 // take returns a thread for a protected call made by L.
 func (t *Threads) take(L *lua.LState) *lua.LState {
-	if t.depth >= maxDepth {
-		raise(L, "C stack overflow")
-	}
 	var th *lua.LState
 	if n := len(t.free); n > 0 {
 		th = t.free[n-1]
 		t.free = t.free[:n-1]
-		inherit(th, L)
+		t.inherit(th, L)
 	} else {
 		th = t.newThread(L)
 	}
@@ -140,24 +132,25 @@ func (t *Threads) take(L *lua.LState) *lua.LState {
 
 // newThread makes an empty thread with a small stack that L's context ends.
 func (t *Threads) newThread(L *lua.LState) *lua.LState {
-	opts := L.Options
+	opts, ctx := L.Options, L.Context()
 	L.Options.RegistrySize = threadValues
-	ctx := L.RemoveContext() // the library would derive one for each thread
+	L.RemoveContext() // the library would derive one for each thread
 	th, _ := L.NewThread()
 	L.Options = opts
-	if ctx != nil {
-		L.SetContext(ctx)
-		th.SetContext(ctx)
-	}
+	t.setContext(L, ctx)
 	th.Options = opts
+	t.own(th, ctx)
 	return th
 }
 
-// give returns a thread whose call is over. One that failed keeps frames that nothing can remove.
-func (t *Threads) give(th *lua.LState, failed bool) {
+// give returns a thread whose call is over.
+func (t *Threads) give(th *lua.LState) {
 	delete(t.owners, th)
-	if failed || len(t.free) >= 64 {
+	if len(t.free) >= maxFree || cap(valuesOf(th)) > pooledValues {
 		return
+	}
+	if currentFrame(th) != nil { // it has failed
+		dropFrames(th, math.MaxInt)
 	}
 	th.SetTop(0)
 	th.Dead = false
@@ -189,16 +182,12 @@ func (t *Threads) start(L *lua.LState) int {
 	}
 	if fn.IsG || t.logical(L) == L.G.MainThread {
 		// A Go function as the first of a thread cannot be suspended, and outside of coroutines
-		// nothing can: such calls leave their thread clean also where they fail.
-		return t.startFixed(L, fn, args)
+		// nothing can.
+		values, err := t.runOn(t.take(L), L, fn, nil, args, false)
+		L.Push(lua.LNil)
+		return 1 + pushOutcome(L, values, err)
 	}
 	return t.run(L, t.take(L), fn, args)
-}
-
-func (t *Threads) startFixed(L *lua.LState, fn *lua.LFunction, args []lua.LValue) int {
-	values, err := t.protect(L, fn, nil, args)
-	L.Push(lua.LNil)
-	return 1 + pushOutcome(L, values, err)
 }
 
 // pushOutcome pushes what a protected call returns: true and values, or false and the error.
@@ -232,7 +221,7 @@ func (t *Threads) goOn(L *lua.LState) int {
 		args = append(args, L.Get(i))
 	}
 	t.owners[th] = L
-	inherit(th, L)
+	t.inherit(th, L)
 	th.Env = L.Env
 	return t.run(L, th, nil, args)
 }
@@ -249,9 +238,10 @@ func (t *Threads) run(L, th *lua.LState, fn *lua.LFunction, args []lua.LValue) i
 	for _, v := range args {
 		L.Push(v)
 	}
-	t.depth++
+	outer := t.nesting
+	t.entry = t.depth
 	n := t.resume(L)
-	t.depth--
+	t.nesting = outer
 	L.G.CurrentThread = L
 	first := L.GetTop() - n + 1
 	var done lua.LValue = lua.LTrue
@@ -260,9 +250,9 @@ func (t *Threads) run(L, th *lua.LState, fn *lua.LFunction, args []lua.LValue) i
 		delete(t.owners, th) // whoever goes on with it owns it; nobody may
 		done = lua.LNil
 	case ok:
-		t.give(th, false)
+		t.give(th)
 	default:
-		t.give(th, true)
+		t.give(th)
 		done = lua.LFalse
 		L.Replace(first+1, errorText(L.Get(first+1)))
 	}
@@ -272,64 +262,28 @@ func (t *Threads) run(L, th *lua.LState, fn *lua.LFunction, args []lua.LValue) i
 }
 
 // Call calls fn with args on a thread of its own, for Go: it cannot be yielded across. A failed
-// call gives the error with the library's traceback of the thread.
+// call gives the error with the traceback of the thread.
 func (t *Threads) Call(L *lua.LState, fn lua.LValue, args ...lua.LValue) ([]lua.LValue, error) {
-	return t.protect(L, fn, nil, args)
-}
-
-func (t *Threads) protect(L *lua.LState, fn lua.LValue, handler *lua.LFunction, args []lua.LValue) ([]lua.LValue, error) {
-	return t.runOn(t.take(L), L, fn, handler, args)
+	return t.runOn(t.take(L), L, fn, nil, args, true)
 }
 
 // runOn calls fn on th, whose caller is L. th has no Parent: the library would hand the results to that by
 // itself.
-func (t *Threads) runOn(th, L *lua.LState, fn lua.LValue, handler *lua.LFunction, args []lua.LValue) ([]lua.LValue, error) {
-	t.fixed[th] = true
+func (t *Threads) runOn(th, L *lua.LState, fn, handler lua.LValue, args []lua.LValue, traced bool) ([]lua.LValue, error) {
+	outer := t.nesting
+	t.entry = -1
 	L.G.CurrentThread = th
-	t.depth++
-	th.Push(fn)
-	for _, a := range args {
-		th.Push(a)
-	}
-	err, clean := protectedCall(th, len(args), handler)
-	t.depth--
+	err := t.invoke(th, fn, handler, args, traced)
+	t.nesting = outer
 	L.G.CurrentThread = L
-	delete(t.fixed, th)
 	var results []lua.LValue
 	if err == nil {
 		for i := 1; i <= th.GetTop(); i++ {
 			results = append(results, th.Get(i))
 		}
 	}
-	t.give(th, !clean)
+	t.give(th)
 	return results, err
-}
-
-// protectedCall is PCall of the function and the n arguments on th. clean: th can be used for another call.
-func protectedCall(th *lua.LState, n int, handler *lua.LFunction) (err error, clean bool) {
-	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case *lua.ApiError: // there was no room for the handler
-			err = r
-		default:
-			if !fullAtEntry(th) {
-				panic(r)
-			}
-			err = &lua.ApiError{Type: lua.ApiErrorRun, Object: lua.LString("stack overflow"), StackTrace: "stack traceback:\n\t..."}
-		}
-	}()
-	return th.PCall(n, lua.MultRet, handler), true
-}
-
-// fullAtEntry reports whether the function that runs on th has not begun: there was no room for its arguments. The
-// library fails to say so, since it looks for the line of an instruction that there is not.
-func fullAtEntry(th *lua.LState) bool {
-	if !frameKnown {
-		return false
-	}
-	f := currentFrame(th)
-	return f != nil && f.fn != nil && !f.fn.IsG && f.pc == 0
 }
 
 // xpcall is xpcall(f, handler): the handler runs where the error was raised.
@@ -337,25 +291,6 @@ func (t *Threads) xpcall(L *lua.LState) int {
 	if L.GetTop() < 2 {
 		raise(L, "bad argument #2 to 'xpcall' (value expected)")
 	}
-	handler := L.Get(2)
-	results, err := t.protect(L, L.Get(1), newOperator(L, func(L *lua.LState) int {
-		msg := errorText(L.Get(1))
-		L.Push(handler)
-		L.Push(msg)
-		L.Call(1, 1)
-		closeUpvalues(L)
-		return 1
-	}), nil)
-	return pushOutcome(L, results, err)
-}
-
-// closeUpvalues gives the closures that were made on L their variables, before the frames of a
-// failed call go: with a message handler the library leaves them open. Raising an error is the only
-// way in.
-func closeUpvalues(L *lua.LState) {
-	L.Push(L.NewFunction(func(L *lua.LState) int {
-		L.Error(lua.LNil, 0)
-		return 0
-	}))
-	_ = L.PCall(0, 0, nil) // fails by design
+	values, err := t.runOn(t.take(L), L, L.Get(1), L.Get(2), nil, false)
+	return pushOutcome(L, values, err)
 }

@@ -12,43 +12,35 @@ type Task struct {
 	t       *Threads
 	ctx     *vmContext
 	current *lua.LState
-	depth   int
+	nesting nesting
 }
 
 // NewTask makes a task that has not begun. The first task of the machine is one too.
 func (t *Threads) NewTask() *Task {
-	k := &Task{t: t, current: t.main}
-	if t.ctx != nil {
-		k.ctx = t.ctx.child()
-	}
-	return k
+	return &Task{t: t, current: t.main, ctx: t.ctx.child()}
 }
 
 // Leave notes what k needs to go on. Until Enter what is called is called by nobody.
 func (k *Task) Leave() {
 	g := k.t.main.G
-	k.current, k.depth = g.CurrentThread, k.t.depth
-	g.CurrentThread, k.t.depth = k.t.main, 0
+	k.current, k.nesting = g.CurrentThread, k.t.nesting
+	g.CurrentThread, k.t.nesting = k.t.main, nesting{entry: -1}
 }
 
 // Enter lets k go on.
-func (k *Task) Enter() { k.t.main.G.CurrentThread, k.t.depth = k.current, k.depth }
+func (k *Task) Enter() { k.t.main.G.CurrentThread, k.t.nesting = k.current, k.nesting }
 
 // Cancel lets k run no other instruction: an error with the text of reason is raised before each, so that
 // no pcall hides it.
 func (k *Task) Cancel(reason error) {
-	if k.ctx != nil && k.ctx.reason == nil {
+	if k.ctx.reason == nil {
 		k.ctx.reason = reason
 		k.ctx.stop()
 	}
 }
 
 // BlockUntil lets what blocks the machine for k end with ctx, which ends with the machine's context. Before Run.
-func (k *Task) BlockUntil(ctx context.Context) {
-	if k.ctx != nil {
-		k.ctx.waits = ctx
-	}
-}
+func (k *Task) BlockUntil(ctx context.Context) { k.ctx.waits = ctx }
 
 // BlockAs is BlockUntil with what the task of L has. Before Run.
 func (k *Task) BlockAs(L *lua.LState) {
@@ -66,8 +58,6 @@ func (k *Task) Run(fn lua.LValue, args ...lua.LValue) ([]lua.LValue, error) {
 	t := k.t
 	th := t.take(t.main)
 	t.owners[th] = nil
-	if k.ctx != nil {
-		th.SetContext(k.ctx)
-	}
-	return t.runOn(th, t.main, fn, nil, args)
+	t.setContext(th, k.ctx)
+	return t.runOn(th, t.main, fn, nil, args, true)
 }

@@ -1,28 +1,11 @@
 package lua51
 
 import (
-	"reflect"
-	"unsafe"
-
 	lua "github.com/yuin/gopher-lua"
 )
 
 // valuesPerInstruction is how many values of `...` are passed on in the time of an instruction, about.
 const valuesPerInstruction = 8
-
-// registry mirrors the start of gopher-lua's registry, in which threads keep the values of their functions.
-type registry struct{ array []lua.LValue }
-
-// registryOffset is where LState keeps it; registryKnown is false where this version of the library looks otherwise,
-// and then instructions are not weighed by their operands.
-var registryOffset, registryKnown = func() (uintptr, bool) {
-	f, ok := reflect.TypeOf(lua.LState{}).FieldByName("reg")
-	if !ok || f.Type.Kind() != reflect.Pointer {
-		return 0, false
-	}
-	array, ok := f.Type.Elem().FieldByName("array")
-	return f.Offset, ok && array.Offset == 0 && array.Type == reflect.TypeOf([]lua.LValue{})
-}()
 
 // operands reads what an instruction works on.
 type operands struct {
@@ -55,7 +38,7 @@ func (o operands) value(i int) lua.LValue {
 // values have them from one of these, or from a function, which counts them itself.
 func (m *meter) weigh() {
 	L := m.global.CurrentThread
-	if L == nil || !frameKnown || !registryKnown {
+	if L == nil || !frameKnown {
 		return
 	}
 	f := currentFrame(L)
@@ -68,7 +51,7 @@ func (m *meter) weigh() {
 	default:
 		return
 	}
-	o := operands{f, (*(**registry)(unsafe.Add(unsafe.Pointer(L), registryOffset))).array}
+	o := operands{f, valuesOf(L)}
 	switch in.op() {
 	case lua.OP_VARARG:
 		if in.b() == 0 {
@@ -89,7 +72,7 @@ func (m *meter) weigh() {
 // weighStore is weigh where instructions are not counted: it asks for what a table grows by.
 func (m *meter) weighStore() {
 	L := m.global.CurrentThread
-	if L == nil || !frameKnown || !registryKnown {
+	if L == nil || !frameKnown {
 		return
 	}
 	f := currentFrame(L)
@@ -100,7 +83,7 @@ func (m *meter) weighStore() {
 	if in.op() != lua.OP_SETTABLE {
 		return
 	}
-	m.store(operands{f, (*(**registry)(unsafe.Add(unsafe.Pointer(L), registryOffset))).array}, in)
+	m.store(operands{f, valuesOf(L)}, in)
 }
 
 // store asks for what a table grows by.

@@ -81,6 +81,7 @@ type Caller struct {
 	inside  bool                   // a host function is running on this caller
 	claims  bool                   // a place is claimed and not submitted: nothing else can be asked for
 	spent   time.Duration          // since the last thing that was put into the ring
+	held    bool                   // it was parked for heldTime or longer
 
 	number   int // in order of registration
 	state    atomic.Int32
@@ -188,8 +189,10 @@ func (c *Caller) block(ready func() bool, onCancel func()) bool {
 		}
 		c.parked.Store(true)
 		if !ready() && c.action.Load() == nil {
+			begin := time.Now()
 			select {
 			case <-c.wake:
+				c.held = c.held || time.Since(begin) >= heldTime
 			case <-cancelled:
 				cancelled = nil
 				onCancel()
@@ -216,6 +219,11 @@ func (c *Caller) Call(use driver.Context, fn func(driver.Driver) error) error {
 	}
 	c.fn = nil
 	err := c.err
+	if c.held {
+		if c.held = false; c.e.onHeld != nil {
+			c.e.onHeld()
+		}
+	}
 	if c.posts.some.Load() {
 		c.runPosted()
 	}

@@ -22,7 +22,12 @@ import (
 type Options struct {
 	RingSize int  // slots, rounded up to a power of two; 0: 4096
 	Wall     bool // pace a driver with a clock of its own in real time
+	// Held is called after a Call that held its caller for heldTime or longer, on that one's goroutine; nil: nothing is.
+	Held func()
 }
+
+// heldTime is how long a Call takes in which a person may lose patience.
+const heldTime = 10 * time.Millisecond
 
 const (
 	defaultRing = 4096
@@ -50,6 +55,7 @@ type Executor struct {
 	clock   driver.Clock // nil where time is the machine's
 	ring    *ring
 	wall    bool
+	onHeld  func() // of Options
 	start   time.Time
 	spin    int
 	callers atomic.Int64 // registered callers
@@ -104,7 +110,7 @@ func New(d driver.Driver, opts Options) *Executor {
 		}
 	}
 	e := &Executor{
-		d: d, ring: newRing(size), wall: opts.Wall, start: time.Now(), spin: spinRounds(executorRounds),
+		d: d, ring: newRing(size), wall: opts.Wall, onHeld: opts.Held, start: time.Now(), spin: spinRounds(executorRounds),
 		wake: make(chan struct{}, 1), ended: make(chan struct{}), alone: make(chan struct{}),
 		deferred: make(map[streamKey]*driver.Error), registered: make(map[*Caller]struct{}),
 	}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+)
+
+// The memory of a process may be limited from outside (ulimit -v, a cgroup). Go's runtime ends the process there, with
+// pages of its own state. Scripts get an error that they can catch before; where that does not help the process ends
+// with a line.
+
+const (
+	// memoryPeriod is how often it is looked at.
+	memoryPeriod = 5 * time.Millisecond
+	// memoryReserve is what the end needs, at least; a share of the limit where that is more.
+	memoryReserve = 96 << 20
+	reserveShare  = 16
+)
+
+// memoryLimit is a limit of the process, and how much is used of it.
+type memoryLimit struct {
+	name  string // for people
+	bytes int64
+	used  func() int64
+}
+
+func (m *memoryLimit) left() int64 { return m.bytes - m.used() }
+
+// reserve is what is left when the process ends.
+func (m *memoryLimit) reserve() int64 { return max(memoryReserve, m.bytes/reserveShare) }
+
+// watchMemory looks at how much memory is left, where no other process does.
+func (p *program) watchMemory() (stop func()) {
+	if p.parent != nil {
+		return func() {}
+	}
+	limit := findMemoryLimit()
+	if limit == nil || limit.left() < 3*limit.reserve() { // it is a wonder that the program has started
+		return func() {}
+	}
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(memoryPeriod)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+			}
+			if limit.left() >= limit.reserve() {
+				continue
+			}
+			if runtime.GC(); limit.left() < limit.reserve() {
+				p.outOfMemory(limit)
+			}
+		}
+	}()
+	return sync.OnceFunc(func() {
+		close(done)
+		<-ended
+	})
+}
+
+// outOfMemory ends the process, which has none to tear anything down.
+func (p *program) outOfMemory(limit *memoryLimit) {
+	p.display.End()
+	time.AfterFunc(lastWords, func() { os.Exit(exitMemory) })
+	fmt.Fprintf(p.stderr, "npulua: out of memory: the process may have %d MiB (%s), ending it without teardown\n", limit.bytes>>20, limit.name)
+	os.Exit(exitMemory)
+}

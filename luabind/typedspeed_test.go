@@ -17,7 +17,7 @@ func TestTypingIsFast(t *testing.T) {
 			begin := time.Now()
 			s.Highlight(text)
 			s.Complete(text, len(text))
-			if took := time.Since(begin); took > time.Second {
+			if took := time.Since(begin); took > 20*time.Second { // what grows with the square takes hours
 				t.Errorf("%d B of %q take %v", len(text), part, took)
 			}
 		}

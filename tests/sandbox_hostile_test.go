@@ -264,7 +264,7 @@ func (h hostile) run(t *testing.T) {
 			t.Errorf("%q is in the output:\n%s", bad, text)
 		}
 	}
-	if status == statusTimeout && !strings.Contains(text, "timeout") || status == statusLimit && !strings.Contains(text, "sandbox") {
+	if all := out.String(); status == statusTimeout && !strings.Contains(all, "timeout") || status == statusLimit && !strings.Contains(all, "sandbox") {
 		t.Errorf("status %d, and the output does not say why:\n%s", status, text)
 	}
 	if used := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(); used > time.Duration(runtime.NumCPU())*(hostileTime+promisedEnd) {

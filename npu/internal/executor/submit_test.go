@@ -141,7 +141,7 @@ func TestCancelledPlace(t *testing.T) {
 	p, cmd := c.Begin()
 	cmd.Op, cmd.Context = driver.OpCopy, 1
 	p.Cancel()
-	p, cmd = c.Begin()
+	p, _ = c.Begin()
 	func() {
 		defer func() {
 			if recover() == nil {

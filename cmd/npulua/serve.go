@@ -161,7 +161,7 @@ func serveCommand(p *program, o *options, args []string) int {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(100) // it runs for months, beside what it watches
 	}
-	ctx, stop := serveSignals()
+	ctx, stop, second := serveSignals()
 	defer stop()
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // the log may lose its reader; runs get the signal as usual
 	messages := newServeLog(p.errors)
@@ -196,6 +196,11 @@ func serveCommand(p *program, o *options, args []string) int {
 		log("%v", err)
 	}
 	messages.flush()
+	select {
+	case <-second:
+		select {} // the signal ends the process, once the runs have
+	default:
+	}
 	if err != nil {
 		return exitError
 	}
@@ -227,9 +232,10 @@ func (o *options) checkSession(program string) error {
 }
 
 // serveSignals ends the context at the first signal that asks for it. A second one ends the process, and what its runs
-// have started.
-func serveSignals() (ctx context.Context, stop func()) {
+// have started; second is closed just before.
+func serveSignals() (ctx context.Context, stop func(), second <-chan struct{}) {
 	ctx, cancel := context.WithCancel(context.Background())
+	again := make(chan struct{})
 	ch := make(chan os.Signal, 2)
 	signal.Notify(ch, os.Interrupt, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) { // nohup
@@ -239,11 +245,12 @@ func serveSignals() (ctx context.Context, stop func()) {
 		<-ch
 		cancel()
 		sig := <-ch
+		close(again)
 		serve.EndRuns()
 		signal.Reset(sig)
 		_ = syscall.Kill(os.Getpid(), sig.(syscall.Signal)) // all that are notified of are such
 	}()
-	return ctx, cancel
+	return ctx, cancel, again
 }
 
 // sandboxEnd is how much later than serve a script in a sandbox ends its own run.

@@ -318,6 +318,9 @@ var hardLimits = []struct {
 
 // limitMemory has the system refuse memory beyond the limit of the sandbox, whatever takes it.
 func limitMemory(memory int64) {
+	if raceDetector {
+		return
+	}
 	for _, h := range hardLimits {
 		now, err := statusBytes("self", h.field)
 		var limit syscall.Rlimit

@@ -2,14 +2,13 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"math"
 	"os"
-	"path"
 	"runtime/metrics"
 	"strconv"
-	"strings"
 	"syscall"
+
+	"npulua/internal/proc"
 )
 
 // findMemoryLimit is the limit of the process that is reached first; nil: it has none.
@@ -18,33 +17,10 @@ func findMemoryLimit() *memoryLimit {
 	if syscall.Getrlimit(syscall.RLIMIT_AS, &space) == nil && space.Cur < math.MaxInt64 {
 		return &memoryLimit{"ulimit -v", int64(space.Cur), usedSpace}
 	}
-	if n := cgroupLimit(); n > 0 {
+	if n := proc.GroupMemory(); n < math.MaxInt64 {
 		return &memoryLimit{"the limit of its cgroup", n, usedMemory}
 	}
 	return nil
-}
-
-// cgroupLimit is the smallest limit of the groups that the process is in, version 2; 0: there is none.
-func cgroupLimit() int64 {
-	list, err := os.ReadFile("/proc/self/cgroup")
-	if err != nil {
-		return 0
-	}
-	smallest := int64(0)
-	for line := range strings.Lines(string(list)) {
-		dir, ok := strings.CutPrefix(strings.TrimSpace(line), "0::")
-		for ok {
-			text, _ := os.ReadFile(path.Join("/sys/fs/cgroup", dir, "memory.max"))
-			if n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && n > 0 && (smallest == 0 || n < smallest) {
-				smallest = n
-			}
-			if dir == "/" {
-				break
-			}
-			dir = path.Dir(cmp.Or(dir, "/"))
-		}
-	}
-	return smallest
 }
 
 // usedSpace is what the process takes of its address space, less what Go's heap has reserved and not used.

@@ -10,13 +10,13 @@ import (
 	"os/signal"
 	"runtime"
 	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"npulua/internal/proc"
 	"npulua/luabind"
 )
 
@@ -322,7 +322,7 @@ func limitMemory(memory int64) {
 		return
 	}
 	for _, h := range hardLimits {
-		now, err := statusBytes("self", h.field)
+		now, err := proc.Memory("self", h.field)
 		var limit syscall.Rlimit
 		if err == nil && memory > 0 && syscall.Getrlimit(h.resource, &limit) == nil {
 			limit.Cur = min(limit.Cur, uint64(now+memory+h.slack))
@@ -335,22 +335,10 @@ func limitMemory(memory int64) {
 func nearLimits(pid int) bool {
 	for _, h := range hardLimits {
 		var limit unix.Rlimit
-		now, err := statusBytes(strconv.Itoa(pid), h.field)
+		now, err := proc.Memory(strconv.Itoa(pid), h.field)
 		if err == nil && unix.Prlimit(pid, h.resource, nil, &limit) == nil && uint64(now)+arena > limit.Cur {
 			return true
 		}
 	}
 	return false
-}
-
-// statusBytes is a size of a process that its status gives in kB.
-func statusBytes(process, field string) (int64, error) {
-	data, err := os.ReadFile("/proc/" + process + "/status")
-	if err != nil {
-		return 0, err
-	}
-	_, rest, _ := strings.Cut(string(data), "\n"+field+":")
-	text, _, _ := strings.Cut(rest, "kB")
-	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
-	return n << 10, err
 }

@@ -1,4 +1,4 @@
-// Package proc finds processes by their parents.
+// Package proc asks the system for processes: by their parents, and for their memory.
 package proc
 
 import (

@@ -193,7 +193,8 @@ func (r *resource) close(t *Thread, by string, force bool) error {
 		return insideError()
 	}
 	children := slices.Clone(r.children)
-	r.beginClose(t.Site) // from now on they get no more
+	at := t.Site     // read here: while the executor is at the closing, callbacks that run on this goroutine set their own
+	r.beginClose(at) // from now on they get no more
 	s.mu.Unlock()
 	defer r.endClose()
 	if len(children) > 0 && s.threads.Load() > 1 { // what others have claimed a place for is on its way after this
@@ -237,7 +238,7 @@ func (r *resource) close(t *Thread, by string, force bool) error {
 		errs = append(errs, hinted(errorf(ErrNotSupported, "the work of its default stream goes on, so that context stays"), "it ends with the process"))
 	default:
 		err := t.call(r.ctx, func(d driver.Driver) error { // at once, for whoever looks whether it is closed before a call
-			if first = s.forget(r, t.Site, by); !first {
+			if first = s.forget(r, at, by); !first {
 				return nil
 			}
 			s.keepHistory(d, r.stream)
@@ -250,7 +251,7 @@ func (r *resource) close(t *Thread, by string, force bool) error {
 			errs = append(errs, err)
 		}
 	}
-	if first = s.forget(r, t.Site, by) || first; !first {
+	if first = s.forget(r, at, by) || first; !first {
 		return errors.Join(errs...)
 	}
 	if r.drop != nil {

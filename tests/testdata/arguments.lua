@@ -6,7 +6,7 @@ local format, gsub, concat, find = string.format, string.gsub, table.concat, str
 local open, create, resume, close = io.open, coroutine.create, coroutine.resume, out.close
 local setmetatable_of, getmetatable_of, setfenv_of = debug.setmetatable, debug.getmetatable, debug.setfenv
 local globals, locale, randomseed, input, output = _G, os.setlocale, math.randomseed, io.input, io.output
-local stdin, stdout, remove, proxy = io.stdin, io.stdout, os.remove, newproxy
+local stdin, stdout, proxy, type_of_file = io.stdin, io.stdout, newproxy, io.type
 local string_meta = getmetatable("")
 local string_library = string
 
@@ -87,14 +87,15 @@ end
 
 local count, exit = 0, os.exit
 local function run(label, code, value)
-	if find(code, "FILE", 1, true) then code = "local FILE = io.open('data', 'r+') " .. code end
-	if find(code .. label, "data", 1, true) or find(label, "<file>", 1, true) then prepare("data", "10 20\nsecond\n") end
+	local uses_file = find(code, "FILE", 1, true)
+	if uses_file or find(code .. label, "data", 1, true) or find(label, "<file>", 1, true) then prepare("data", "10 20\nsecond\n") end
+	local file = uses_file and open("data", "r+")
 	if find(code, "chunk.lua", 1, true) then prepare("chunk.lua", "return 1\n") end
 	randomseed(7)
 	if type(value) == "function" and find(label, "<", 1, true) then value = value() end
-	local chunk = assert(loadstring("local _value, out = ... " .. code, "=call"))
+	local chunk = assert(loadstring("local _value, out, FILE = ... " .. code, "=call"))
 	-- The function under it can be given another environment, and the coroutine too.
-	local co = create(function() return results(pcall(chunk, value, out)) end)
+	local co = create(function() return results(pcall(chunk, value, out, file)) end)
 	local ok, text = resume(co)
 	for _, v in ipairs{nil, true, 0, print, co} do setmetatable_of(v, nil) end
 	setmetatable_of(nil, nil)
@@ -104,6 +105,9 @@ local function run(label, code, value)
 	locale("C")
 	input(stdin)
 	output(stdout)
+	for _, f in ipairs{file, value} do -- else what it holds back is written when it is collected, into a later call's file
+		if type_of_file(f) == "file" and f ~= stdin and f ~= stdout and f ~= out then pcall(close, f) end
+	end
 	count = count + 1
 	out:write(label, " -> ", ok and text or "failed " .. show(text), "\n")
 end

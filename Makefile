@@ -15,9 +15,10 @@ build:
 test: vet
 	$(GO) test -timeout 25m ./...
 
-# the same under the race detector; needs a C compiler
+# the tests under the race detector, short ones: what one goroutine does, and what takes minutes, is left to `make test`.
+# Needs a C compiler
 race:
-	CGO_ENABLED=1 $(GO) test -race -timeout 25m ./...
+	CGO_ENABLED=1 $(GO) test -race -short -timeout 25m ./...
 
 # the driver suite on one backend, case by case: BACKEND=acl is a server with NPUs and CANN, whose library must be
 # found (source set_env.sh); kernels spin.o and vector_add.o come from the folder in NPULUA_KERNELS

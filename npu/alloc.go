@@ -156,7 +156,7 @@ func (t *Thread) takePageable(b *Buffer, detail string) error {
 	block := span.Host(data, give)
 	b.span = span.Whole(block, n)
 	b.root.res = &resource{kind: "host memory", detail: detail, explicit: true, drop: block.Release}
-	if err := s.adopt(t, b.root.res); err != nil {
+	if err := s.adopt(b.root.res, t.origin()); err != nil {
 		block.Release()
 		return err
 	}

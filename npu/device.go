@@ -69,6 +69,7 @@ func (t *Thread) retain(id int) (*Device, error) {
 	dev := &Device{id: id, s: s}
 	dev.res = &resource{kind: "device", destroy: func(d driver.Driver, force bool) error { return d.ResetDevice(id, force) }}
 	var others *Device
+	from := t.origin()
 	err := t.create(0, dev.res, func(d driver.Driver) (err error) {
 		if others, err = s.retained(id); err != nil || others != nil {
 			return cmp.Or(err, errRetained)
@@ -84,7 +85,7 @@ func (t *Thread) retain(id int) (*Device, error) {
 		s.mu.Lock()
 		s.devices[id] = dev
 		s.mu.Unlock()
-		return s.adopt(t, dev.deflt.res)
+		return s.adopt(dev.deflt.res, from)
 	})
 	if others != nil {
 		return others, nil

@@ -98,7 +98,7 @@ func (m *usage) settle(t *Thread, writesOnly bool) error {
 			return recordingError()
 		}
 		ticket := u.ticket
-		if !u.st.foreign(t) {
+		if !t.foreign(u.st) {
 			ticket = u.st.queued
 		}
 		u.st.pins.Add(1)

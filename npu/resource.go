@@ -52,6 +52,7 @@ func (t *Thread) create(ctx driver.Context, r *resource, build func(d driver.Dri
 	if parent == nil {
 		parent = t.s.root
 	}
+	from := t.origin()
 	err := t.retry(ctx, func(d driver.Driver) error {
 		if err := parent.usable(); err != nil {
 			return err
@@ -59,7 +60,7 @@ func (t *Thread) create(ctx driver.Context, r *resource, build func(d driver.Dri
 		if err := build(d); err != nil {
 			return err
 		}
-		err := t.s.adopt(t, r)
+		err := t.s.adopt(r, from)
 		if err != nil && r.destroy != nil {
 			_ = r.destroy(d, true)
 		}
@@ -68,12 +69,21 @@ func (t *Thread) create(ctx driver.Context, r *resource, build func(d driver.Dri
 	return goneOr(err, parent.usable)
 }
 
-// adopt registers r under its parent, and in the scope that is open on t. It fails where the parent is being closed.
-func (s *Session) adopt(t *Thread, r *resource) error {
+// origin is where a resource is made. It is taken before the executor makes it: callbacks that run on the thread's
+// goroutine meanwhile have places and scopes of their own.
+type origin struct {
+	site  Site
+	scope *scope // nil: none is open
+}
+
+func (t *Thread) origin() origin { return origin{t.Site, t.scope} }
+
+// adopt registers r under its parent, and in the scope that it comes from. It fails where the parent is being closed.
+func (s *Session) adopt(r *resource, from origin) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r.session = s
-	r.created = t.Site
+	r.created = from.site
 	if r.parent == nil {
 		r.parent = s.root
 	}
@@ -82,9 +92,9 @@ func (s *Session) adopt(t *Thread, r *resource) error {
 	}
 	r.parent.children = append(r.parent.children, r)
 	s.live[r.kind]++
-	if r.explicit && t.scope != nil {
-		r.scope = t.scope
-		t.scope.created = append(t.scope.created, r)
+	if r.explicit && from.scope != nil {
+		r.scope = from.scope
+		from.scope.created = append(from.scope.created, r)
 	}
 	return nil
 }

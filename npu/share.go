@@ -98,7 +98,7 @@ func (t *Thread) Receive(s *Shared) (*Buffer, error) {
 	} else {
 		res.drop = block.Release
 	}
-	if err := t.s.adopt(t, res); err != nil {
+	if err := t.s.adopt(res, t.origin()); err != nil {
 		block.Release()
 		return nil, err
 	}

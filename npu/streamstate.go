@@ -38,7 +38,7 @@ type streamState struct {
 
 // foreign reports whether tasks of another scheduler than that of t use the stream: what is known of its
 // commands, and their faults, are theirs.
-func (st *streamState) foreign(t *Thread) bool {
+func (t *Thread) foreign(st *streamState) bool {
 	sch := st.sch.Load()
 	return sch != nil && t.task != nil && !t.task.sch.over && sch != t.task.sch
 }

@@ -53,7 +53,7 @@ func (s *Stream) Query(t *Thread) (bool, error) {
 }
 
 func synchronizeState(t *Thread, st *streamState, timeout time.Duration) error {
-	if st.foreign(t) {
+	if t.foreign(st) {
 		return t.told(t.reach(&executor.Target{Kind: executor.WaitStream, Context: st.ctx, Stream: st.h, Timeout: timeout, KeepFaults: true}))
 	}
 	ticket := st.queued
@@ -168,7 +168,7 @@ func (s *Session) synchronizeAll(t *Thread, r *resource, timeout time.Duration, 
 		errs = slices.Insert(errs, i, f.err)
 	}
 	for _, st := range all {
-		if !st.foreign(t) {
+		if !t.foreign(st) {
 			errs = append(errs, st.withLate(s, nil))
 		}
 	}
@@ -182,13 +182,14 @@ func (s *Session) unfinished(t *Thread, states []*streamState, add func(*streamS
 		return nil, nil
 	}
 	var left []*streamState
+	foreign := t.foreign // t itself is its goroutine's, on which callbacks run meanwhile
 	err := t.call(0, func(d driver.Driver) error {
 		return s.exec.Untimed(func() error {
 			for _, st := range states {
 				done, gone := st.look(d)
 				switch {
 				case gone: // garbage collection took it
-				case done && (add == nil || st.foreign(t)):
+				case done && (add == nil || foreign(st)):
 				case done:
 					st.learn(st.queued, own(s.exec.Fault(st.ctx, st.h)), add)
 				default:

@@ -47,6 +47,8 @@ func arm64(t *testing.T) (run func(env []string, args ...string) (string, error)
 }
 
 func TestArm64(t *testing.T) {
+	long(t, "an emulator runs the binary")
+	t.Parallel()
 	run := arm64(t)
 	out, err := run(nil, "--backend=sim", "scripts/quickstart.lua")
 	if err != nil || !strings.Contains(out, "1024 sums right") {
@@ -60,8 +62,7 @@ func TestArm64(t *testing.T) {
 	if _, err := exec.LookPath(compiler); err != nil {
 		t.Skip("the stand-in for arm64 needs Debian's package gcc-aarch64-linux-gnu")
 	}
-	t.Setenv("CC", compiler)
-	library := "LD_LIBRARY_PATH=" + standin.Build(t)
+	library := "LD_LIBRARY_PATH=" + standin.Build(t, standin.Options{Compiler: compiler})
 	for _, script := range []string{"quickstart", "contexts", "threads_own_context"} {
 		real, err := run([]string{library}, "--backend=acl", "scripts/"+script+".lua")
 		simulated, simErr := run(nil, "--sim=910b:2", "scripts/"+script+".lua")

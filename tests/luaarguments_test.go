@@ -28,6 +28,8 @@ var argumentExceptions = []struct{ call, why string }{
 
 // TestLibraryArguments compares what every function of the libraries does with arguments of every kind with lua5.1.
 func TestLibraryArguments(t *testing.T) {
+	long(t, "one goroutine runs Lua here")
+	t.Parallel()
 	lua, err := exec.LookPath("lua5.1")
 	if err != nil {
 		t.Skip("lua5.1 is not installed: arguments of library functions are not compared with it")

@@ -15,6 +15,7 @@ var normal = []*regexp.Regexp{regexp.MustCompile(`0x[0-9a-f]+`), regexp.MustComp
 
 // TestLuaIdioms runs what scripts do with debug, environments and modules here and on lua5.1.
 func TestLuaIdioms(t *testing.T) {
+	long(t, "one goroutine runs Lua here")
 	lua, err := exec.LookPath("lua5.1")
 	if err != nil {
 		t.Skip("lua5.1 is not installed: there is nothing to compare with")

@@ -118,6 +118,7 @@ var suiteFiles = []struct {
 
 // TestLuaSuite runs Lua's own test suite, which lies with the virtual machine, file by file.
 func TestLuaSuite(t *testing.T) {
+	long(t, "one goroutine runs Lua here")
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/yuin/gopher-lua").Output()
 	suite := filepath.Join(strings.TrimSpace(string(out)), "_lua5.1-tests")
 	if _, statErr := os.Stat(suite); err != nil || statErr != nil {

@@ -105,7 +105,7 @@ func TestBackendsAgree(t *testing.T) {
 	n := *npuPrograms
 	if n == 0 {
 		n = 60
-		if testing.Short() || raceEnabled {
+		if testing.Short() {
 			n = 20
 		}
 	}

@@ -135,10 +135,8 @@ func rehearsal(words []string) []string {
 // TestOperationsCommands gives every command line of the document to the binary: those that would go on or take long only up to
 // their help, which is shown where all before it was understood.
 func TestOperationsCommands(t *testing.T) {
+	long(t, "what the commands run is tested by itself")
 	t.Parallel()
-	if raceEnabled {
-		t.Skip("what the commands run is tested by itself")
-	}
 	list, err := exec.Command(binary, "run").Output()
 	if err != nil {
 		t.Fatal(err)

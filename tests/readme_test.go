@@ -97,6 +97,7 @@ func TestReadmesAgree(t *testing.T) {
 
 // TestReadmeCommands runs every command that README.md shows, with the binary in the place of go run.
 func TestReadmeCommands(t *testing.T) {
+	long(t, "scripts that have tests of their own are run once more")
 	repo, err := filepath.Abs("..")
 	if err != nil {
 		t.Fatal(err)
@@ -235,6 +236,7 @@ func newExcerpt(text string, first int) excerpt {
 // TestDocsExcerpts runs the commands that the documents show with their output, and compares. With
 // -update it rewrites the documents.
 func TestDocsExcerpts(t *testing.T) {
+	long(t, "the texts of documents are compared")
 	if runtime.GOOS != "linux" {
 		t.Skip("the documents show what is printed on Linux")
 	}

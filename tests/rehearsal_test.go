@@ -13,9 +13,7 @@ import (
 // Every fault that comes with npulua is noticed by a check of a script that comes with it, and nothing is where nothing
 // goes wrong.
 func TestRehearsal(t *testing.T) {
-	if raceEnabled {
-		t.Skip("a hundred processes one after the other: under the race detector it takes minutes, and shows no more")
-	}
+	long(t, "a hundred processes run one after the other")
 	t.Parallel()
 	_, out, stderr, err := npulua(t, nil, "--sim=910b:2", "run", "health", "--scenario", "all", "--json")
 	if err != nil {

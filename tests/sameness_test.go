@@ -60,9 +60,7 @@ var computing = map[string]string{
 
 // Scripts print the same whatever else the machine does, and however many CPUs there are.
 func TestSameOutput(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it runs some scripts many times")
-	}
+	long(t, "it runs some scripts many times")
 	stop := make(chan struct{})
 	defer close(stop)
 	for range 2 { // beside them something that takes CPUs

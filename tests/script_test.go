@@ -48,6 +48,14 @@ func runTests(m *testing.M) int {
 	return m.Run()
 }
 
+// long skips t with -short, as `make race` runs the tests.
+func long(t *testing.T, why string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("not with -short: " + why)
+	}
+}
+
 // TestScripts runs testdata/*.txtar. $REPO is the repository, for its scripts.
 func TestScripts(t *testing.T) {
 	repo, err := filepath.Abs("..")

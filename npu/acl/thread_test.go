@@ -18,7 +18,7 @@ import (
 func TestOneThread(t *testing.T) {
 	lib := open(t)
 	calls := 1_000_000
-	if testing.Short() || raceEnabled {
+	if testing.Short() {
 		calls /= 20
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8))

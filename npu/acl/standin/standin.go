@@ -1,6 +1,7 @@
 package standin
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -40,6 +41,8 @@ type Options struct {
 	// Stub has every function return 100039, as the libraries do that programs are linked with where
 	// there is no hardware.
 	Stub bool
+	// Compiler is the command of the C compiler; "": $CC, or cc.
+	Compiler string
 }
 
 // ErrNoCompiler is why Make makes nothing on this machine.
@@ -52,6 +55,7 @@ func Build(tb testing.TB, options ...Options) (dir string) {
 	for _, x := range options {
 		o.Without = append(o.Without, x.Without...)
 		o.Stub = o.Stub || x.Stub
+		o.Compiler = cmp.Or(x.Compiler, o.Compiler)
 	}
 	dir, err := Make(o)
 	switch {
@@ -66,7 +70,7 @@ func Build(tb testing.TB, options ...Options) (dir string) {
 // Make makes the libraries and returns their directory; they are made once for each content and each
 // set of options, and kept between runs.
 func Make(o Options) (dir string, err error) {
-	cc, err := compiler()
+	cc, err := compiler(o.Compiler)
 	if err != nil || runtime.GOOS != "linux" {
 		return "", ErrNoCompiler
 	}
@@ -93,9 +97,9 @@ func Make(o Options) (dir string, err error) {
 	return dir, nil
 }
 
-// compiler is the command of the C compiler: $CC, with arguments where it has some, or cc.
-func compiler() ([]string, error) {
-	cc := strings.Fields(os.Getenv("CC"))
+// compiler is the command of the C compiler: what was asked for, or $CC, with arguments where it has some, or cc.
+func compiler(asked string) ([]string, error) {
+	cc := strings.Fields(cmp.Or(asked, os.Getenv("CC")))
 	if len(cc) == 0 {
 		cc = []string{"cc"}
 	}

@@ -1,5 +1,0 @@
-//go:build !race
-
-package acl_test
-
-const raceEnabled = false

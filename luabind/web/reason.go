@@ -54,7 +54,7 @@ func reason(err error) string {
 	case errors.Is(err, syscall.ENETUNREACH) || errors.Is(err, syscall.EHOSTUNREACH):
 		return "no network leads to the host"
 	case wantsClient(err):
-		return fmt.Sprintf("the server wants another certificate of the client, or one at all (options cert_file and key_file): %v", err)
+		return fmt.Sprintf("the server wants another certificate of the client, or one at all (options cert_file and key_file): %s", withoutPrefix(err))
 	case errors.As(err, &record) || errors.Is(err, http.ErrSchemeMismatch):
 		return "the server does not speak TLS there: the address may have to begin with http://"
 	case errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE):
@@ -63,7 +63,17 @@ func reason(err error) string {
 	if text := certificateReason(err); text != "" {
 		return text
 	}
-	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), "net/http: "), "http: ")
+	return withoutPrefix(err)
+}
+
+// withoutPrefix is the text of err without the places in the library that it went through; which ones these were may
+// depend on the time at which the connection broke.
+func withoutPrefix(err error) string {
+	text := err.Error()
+	for _, place := range []string{"readLoopPeekFailLocked: ", "net/http: ", "http: "} {
+		text = strings.TrimPrefix(text, place)
+	}
+	return text
 }
 
 // certificateReason is what is wrong with the certificate of a server; "" where that is not the reason.

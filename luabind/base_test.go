@@ -62,6 +62,9 @@ func TestExitStatus(t *testing.T) {
 
 // Tables that are too long for the array part of the virtual machine go to buffers and back whole.
 func TestLongTables(t *testing.T) {
+	if testing.Short() {
+		t.Skip("not with -short: one goroutine runs Lua here")
+	}
 	in := openSim(t, t.Context())
 	defer func() { _ = in.Close(false) }()
 	err := in.RunString(`

@@ -13,7 +13,7 @@ import (
 )
 
 var (
-	luaPrograms = flag.Int("lua-programs", 0, "how many generated programs to compare with lua5.1; 0: 2000, or 200 with -short")
+	luaPrograms = flag.Int("lua-programs", 0, "how many generated programs to compare with lua5.1; 0: 2000")
 	luaSeed     = flag.Uint64("lua-seed", 1, "first seed of the generated programs")
 )
 
@@ -31,6 +31,7 @@ end
 
 // TestLuaDifferential runs generated programs here and on PUC Lua 5.1, and compares what they print.
 func TestLuaDifferential(t *testing.T) {
+	long(t, "one goroutine runs Lua here")
 	lua, err := exec.LookPath("lua5.1")
 	if err != nil {
 		t.Skip("lua5.1 is not installed: generated programs are not compared with it")
@@ -38,9 +39,6 @@ func TestLuaDifferential(t *testing.T) {
 	n := *luaPrograms
 	if n == 0 {
 		n = 2000
-		if testing.Short() {
-			n = 200
-		}
 	}
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "runner.lua"), []byte(runner), 0o644); err != nil {

@@ -67,6 +67,7 @@ func breakSource(r *rand.Rand, program string) string {
 // TestLuaSyntax loads broken programs here and on PUC Lua 5.1, and compares which are chunks, and what is said
 // of the others, with its line.
 func TestLuaSyntax(t *testing.T) {
+	long(t, "one goroutine runs Lua here")
 	lua, err := exec.LookPath("lua5.1")
 	if err != nil {
 		t.Skip("lua5.1 is not installed: messages about broken programs are not compared with it")
@@ -74,9 +75,6 @@ func TestLuaSyntax(t *testing.T) {
 	n := 2 * *luaPrograms
 	if n == 0 {
 		n = 2000
-		if testing.Short() {
-			n = 200
-		}
 	}
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "loader.lua"), []byte(loader), 0o644); err != nil {

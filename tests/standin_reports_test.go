@@ -43,6 +43,9 @@ type report struct {
 func TestStandinReports(t *testing.T) {
 	env := []string{"LD_LIBRARY_PATH=" + standin.Build(t), "NPULUA_KERNELS=" + standinKernels(t)}
 	for name, args := range reporting {
+		if testing.Short() && name == "health" {
+			args = nil // the levels above take most of a minute under the race detector
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			read := func(env []string, backend string) (r report) {
@@ -106,6 +109,7 @@ func shape(data map[string]any) string {
 // TestStandinMissing has scripts that check need what the server should have, and does not: they could not run, unless
 // that is allowed. The tests that need nothing of it pass all the same.
 func TestStandinMissing(t *testing.T) {
+	long(t, "it is TestStandinReports with less of a library")
 	env := []string{"LD_LIBRARY_PATH=" + bareRuntime(t, standin.Build(t)), "NPULUA_KERNELS=" + standinKernels(t)}
 	const both = "--allow-skip=operators --allow-skip=sensors"
 	for _, c := range []struct {

@@ -65,6 +65,9 @@ func TestCompileRuns(t *testing.T) {
 }
 
 func TestCompileRefuses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("not with -short: one goroutine runs Lua here")
+	}
 	levels := "name:1: chunk has too many syntax levels"
 	chain := "name:1: chain of operators, indexes, calls or conditions is too long"
 	nest := func(open, middle, end string, n int) string {
@@ -116,6 +119,9 @@ func TestManyUpvalues(t *testing.T) {
 }
 
 func TestCompileTime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("not with -short: one goroutine runs Lua here")
+	}
 	for _, format := range []string{"v# = #\n", "t[#] = 'x#'\n"} {
 		start := time.Now()
 		if _, err := Compile([]byte("local t = {}\n"+numbered(60000, format)), "name"); err != nil {

@@ -107,6 +107,18 @@ func (r *resource) each(fn func(*resource)) {
 	}
 }
 
+// workLast has what runs commands closed before what they use, where nobody waits for them: the last of list is closed
+// first.
+func workLast(list []*resource) {
+	work := func(r *resource) int {
+		if r.stream != nil || r.kind == "device" {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(list, func(a, b *resource) int { return cmp.Compare(work(a), work(b)) })
+}
+
 // recording reports whether a stream below r records a graph.
 func (r *resource) recording() bool {
 	found := false
@@ -235,6 +247,9 @@ func (r *resource) close(t *Thread, by string, force bool) error {
 		}
 	}
 	force = force || t.c.Err() != nil || t.group.abandoned() // nobody waits for what is left, and the driver must not either
+	if force {
+		workLast(children)
+	}
 	for _, c := range slices.Backward(children) {
 		errs = append(errs, c.close(t, r.kind, force))
 	}

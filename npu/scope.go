@@ -36,6 +36,9 @@ func (t *Thread) Scope(fn func() error) (err error) {
 func (sc *scope) close(t *Thread) error {
 	t.s.mu.Lock()
 	sc.closing = true
+	if sc.force {
+		workLast(sc.created)
+	}
 	t.s.mu.Unlock()
 	var errs []error
 	var left []*resource

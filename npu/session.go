@@ -288,6 +288,11 @@ func (s *Session) Settle(t *Thread) error {
 // closeChildren closes everything below the session and joins the errors.
 func (r *resource) closeChildren(t *Thread, force bool) error {
 	var errs []error
+	if force {
+		r.session.mu.Lock()
+		workLast(r.children)
+		r.session.mu.Unlock()
+	}
 	for {
 		r.session.mu.Lock()
 		n := len(r.children)

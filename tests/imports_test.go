@@ -1,6 +1,7 @@
 package tests
 
 import (
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -56,11 +57,18 @@ func TestImports(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	manual, err := os.ReadFile("../CONTRIBUTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for line := range strings.Lines(string(out)) {
 		f := strings.Fields(line)
 		may, ok := allowed[f[0]]
 		if !ok {
 			t.Errorf("%s is not in the table of layers", f[0])
+		}
+		if name := "`" + strings.TrimPrefix(f[0], "npulua/") + "`"; !strings.Contains(string(manual), "\n| "+name) && !strings.Contains(string(manual), ", "+name+" |") {
+			t.Errorf("%s has no row in CONTRIBUTING.md", f[0])
 		}
 		for _, imp := range f[1:] {
 			ours := strings.HasPrefix(imp, "npulua/")

@@ -58,6 +58,7 @@ func TestFormat(t *testing.T) {
 		{`(function() local s = dev.context:create_stream() s:close() return s end)()`, `stream(2, context 0, device 0, closed)`},
 		{`npu.host("float32", {1, 2.5, 1.1})`, `buffer(float32 x 3, pinned host) {1, 2.5, 1.1}`},
 		{`npu.host("int16", 100)`, `buffer(int16 x 100, pinned host) {0, 0, 0, 0, 0, 0, 0, 0, ...}`},
+		{`npu.host("int64", {2^53}, {pinned = false})`, `buffer(int64 x 1, pageable host) {9007199254740992}`},
 		{`npu.host("float16", {1/3}, {pinned = false})`, `buffer(float16 x 1, pageable host) {0.3333}`},
 		{`dev.context:alloc("int8", 4)`, `buffer(int8 x 4, device 0) {-1, -1, -1, -1}`}, // what the simulator lays there
 		{`(function() local h = npu.host("int8", 4) dev.context:create_stream():copy(h, dev.context:alloc("int8", 4)) return h end)()`,

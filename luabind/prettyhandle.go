@@ -57,10 +57,12 @@ func elementText(typ npu.DType, value npu.Value) string {
 		return value.Text
 	}
 	v := value.Number
-	if strings.HasPrefix(typ.String(), "int") || strings.HasPrefix(typ.String(), "uint") || v == math.Trunc(v) || typ.String() == "float64" {
+	switch {
+	case !typ.IsFloat():
+		return strconv.FormatInt(int64(v), 10) // up to 2^53, of which Lua shows 14 digits
+	case v == math.Trunc(v) || typ.String() == "float64":
 		return lua51.NumberText(v)
-	}
-	if typ.Size() < 4 {
+	case typ.Size() < 4:
 		return strconv.FormatFloat(v, 'g', 4, 64)
 	}
 	return strconv.FormatFloat(v, 'g', -1, 32)

@@ -237,7 +237,7 @@ func Difference(t DType, a []byte, u DType, b []byte, n int, tolerance float64) 
 			x, exact := t.Read(a, i)
 			y, alsoExact := u.Read(b, i)
 			if !exact || !alsoExact {
-				if !isCloseExactly(t.Text(a, i), u.Text(b, i), tolerance) {
+				if !isCloseExactly(t, a, u, b, i, tolerance) {
 					return i
 				}
 			} else if x != y && !isClose(x, y, tolerance) {
@@ -252,13 +252,21 @@ func isClose(x, y, tolerance float64) bool {
 	return math.Abs(x-y) <= tolerance || x != x && y != y
 }
 
-// isCloseExactly compares numbers by their text, where a float64 would be too coarse for one of them.
-func isCloseExactly(x, y string, tolerance float64) bool {
-	a, ok := new(big.Rat).SetString(x)
-	b, alsoOK := new(big.Rat).SetString(y)
-	if !ok || !alsoOK { // infinity or NaN, which the other one is not
-		return math.IsInf(tolerance, 1) && x != "nan" && y != "nan"
+// isCloseExactly compares elements where a float64 would be too coarse for one of them.
+func isCloseExactly(t DType, a []byte, u DType, b []byte, i int, tolerance float64) bool {
+	x, y := t.exact(a, i), u.exact(b, i)
+	if x == nil || y == nil { // infinity or NaN, which the other one is not
+		return math.IsInf(tolerance, 1) && !math.IsNaN(t.Get(a, i)) && !math.IsNaN(u.Get(b, i))
 	}
 	limit := new(big.Rat).SetFloat64(tolerance)
-	return limit == nil || a.Sub(a, b).Abs(a).Cmp(limit) <= 0
+	return limit == nil || x.Sub(x, y).Abs(x).Cmp(limit) <= 0
+}
+
+// exact is the number that element i of b is, of which Text may have fewer digits; nil where it is infinite or NaN.
+func (t DType) exact(b []byte, i int) *big.Rat {
+	if t.Wide() {
+		r, _ := new(big.Rat).SetString(t.Text(b, i))
+		return r
+	}
+	return new(big.Rat).SetFloat64(t.Get(b, i))
 }

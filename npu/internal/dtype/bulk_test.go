@@ -92,6 +92,9 @@ func TestBulkExact(t *testing.T) {
 		}
 	}
 	big := put(Int64, "9007199254740993")
+	if got := Difference(Int64, put(Int64, "1152921504606847000"), Float64, float64Bytes(1<<60), 1, 0); got != 0 {
+		t.Error("2^60 is taken for the number that its shortest text looks like")
+	}
 	for _, c := range []struct {
 		typ       DType
 		with      []byte

@@ -60,10 +60,33 @@ func (t DType) Text(b []byte, i int) string {
 		return "inf"
 	case math.IsInf(v, -1):
 		return "-inf"
-	case t == Float64 || !t.IsFloat():
+	case !t.IsFloat():
+		return strconv.FormatInt(int64(v), 10)
+	case t == Float64:
 		return strconv.FormatFloat(v, 'g', -1, 64)
-	default:
+	case t == Float32:
 		return strconv.FormatFloat(v, 'g', -1, 32)
+	default:
+		return t.shortest(v)
+	}
+}
+
+// shortest is the text of a finite element of 16 bits, with as few digits as it can be read back from.
+func (t DType) shortest(v float64) string {
+	if math.Signbit(v) {
+		return "-" + t.shortest(-v)
+	}
+	for digits := 0; ; digits++ {
+		mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(v, 'e', digits, 64), "e")
+		n, _ := strconv.Atoi(strings.Replace(mantissa, ".", "", 1))
+		e, _ := strconv.Atoi(exponent)
+		for range 2 { // above a power of two more is rounded to it than below: n+1 may be, where n, which is nearer, is not
+			short, _ := strconv.ParseFloat(fmt.Sprintf("%de%d", n, e-digits), 64)
+			if t.Bits(short) == t.Bits(v) {
+				return strconv.FormatFloat(short, 'g', -1, 64)
+			}
+			n++
+		}
 	}
 }
 

@@ -25,7 +25,7 @@ func languageFeatures() []func(*generator) {
 	return []func(*generator){
 		constantStores, numericText, callableHandlers, lateHandlers, environments, loadedEnvironments, lineInfo, functionInfo, failingExpressions, spreadExpressions, escapeSequences,
 		numberFormats, oddKeys, fractionLoops, boundLoops, textMethods, coroutineHandlers, evaluationOrder, deepNesting, logicCalls, varargForms, numberTexts, basedNumbers,
-		textOrder, breaks, sharedUpvalues, typeMetatables, equalHandlers, orderHandlers, indexChains, stringMetatable, multipleReturns, numericCalls, assignmentForms, iteratorErrors,
+		textOrder, breaks, sharedUpvalues, typeMetatables, equalHandlers, orderHandlers, indexChains, stringMetatable, multipleReturns, numericCalls, assignmentForms, lateStores, iteratorErrors,
 	}
 }
 
@@ -439,11 +439,45 @@ func assignmentForms(g *generator) {
 	g.line("try(function(...)")
 	g.line("\tlocal a, b, t = %s, %s, {1, 2, x = {y = 3}}", g.literal(num), g.literal(str))
 	for range 1 + g.n(3) {
-		g.line("\t%s", g.pick("a, b = b, a", "t[1], t[2] = t[2], t[1]", "t.x.y, a = a, t.x.y", "a, t[#t + 1] = 9, a", "t[t[1]], b = b, t[t[2]]", "a, b, t.z = ...", "t.n, t.m = (...)", "t.x, t.x.y = nil, 5", "a = a and b", "a = {a, b, a}", "a, b = (function() return 8, 9, 10 end)()", "b = b == a",
+		g.line("\t%s", g.pick("a, b = b, a", "t[1], t[2] = t[2], t[1]", "t.x.y, a = a, t.x.y", "a, t[#t + 1] = 9, a", "t[t[1]], b = b, t[t[2]]", "a, b, t.z = ...", "t.n, t.m = (...)", "t.x, t.x.y = nil, 5", "a = a and b", "a = {t, b, 2}", "a, b = (function() return 8, 9, 10 end)()", "b = b == a",
 			"t.x = t t.x.x.w = 6", "local a = a a = a", "a, a, a = 1, 2, 3", "t[1], t[1] = 'first', 'second'", "a, b = nil", "function t.h() return a end b = t.h()", "function t:k(...) return self == t, ... end a = t:k()", "t['f'], t.f = 1, 2", "local t = {t, t} a = t[1] == t[2]"))
 	}
 	g.line("\treturn a, b, t[1], t[2], t.z, t.f")
 	g.line("end, %s)", g.pick("1, 2, 3", "nil", "'v'"))
+}
+
+// lateStores writes stores whose table or key is a local that the right side, another target or a handler changes.
+func lateStores(g *generator) {
+	g.use("store through a local that changes")
+	value := func() string {
+		return g.pick("inc()", "inc() + n", "-inc()", "n", "w.key", "w + 1", "w .. 'x'", "w < w", "inc() and n", "{inc()}", "swap()", "(inc())", "function() return n end", "#log + inc()", "not inc()", "g", "...")
+	}
+	target := func() string {
+		return g.pick("t[n]", "t[n]", "t.x", "T[n]", "u.t[n]", "id(t)[n]", "t[inc()]", "t[n + 1]", "w[n]", "n", "t", "t[u]", "swap()[n]", "t[g]", "u[n]", "G2[n]")
+	}
+	g.line("try(function(...)")
+	g.line("\tlocal log, t, n, g = {}, {}, %s, %s", g.pick("0", "1", "'k'"), g.pick("'g'", "3"))
+	g.line("\tlocal first, u, count = t, {t = t}, 0 T = t G2 = t")
+	g.line("\tlocal function inc() count = count + 1 n = count %s return n end", g.pick("", "g = n", "u = {t = t}"))
+	g.line("\tlocal function swap() t = {n} return t end")
+	g.line("\tlocal w = setmetatable({}, {__index = inc, __add = inc, __concat = inc, __lt = inc, __newindex = function(_, k, v) log[#log + 1] = tostring(k) .. '=' .. type(v) n = 'late' end})")
+	for range 1 + g.n(3) {
+		targets, values := []string{target()}, []string{value()}
+		for g.chance(40) {
+			targets = append(targets, target())
+		}
+		for g.chance(40) {
+			values = append(values, value())
+		}
+		g.line("\tlocal ok, e = pcall(function(...) %s%s = %s end, 8) log[#log + 1] = ok and 'ok' or words(e)", g.pick("", "local n, t = n, t "), strings.Join(targets, ", "), strings.Join(values, ", "))
+		g.line("\t%s = %s", strings.Join(targets, ", "), strings.Join(values, ", "))
+	}
+	g.line("\tlog[#log + 1] = tostring(n) .. type(t)")
+	g.line("\tfor _, from in ipairs({first, type(t) == 'table' and t or {}, type(u) == 'table' and u or {}}) do")
+	g.line("\t\tfor _, k in ipairs({0, 1, 2, 3, 4, 5, 6, 'k', 'x', 'g', 'late', n}) do local v = from[k] log[#log + 1] = type(v) == 'number' and v or type(v) end")
+	g.line("\tend")
+	g.line("\treturn table.concat(log, ' ')")
+	g.line("end, %s)", g.pick("1", "{}", "nil"))
 }
 
 func iteratorErrors(g *generator) {

@@ -50,7 +50,7 @@ var constructs = []string{
 	"table.concat", "table.insert", "table.remove", "table.sort", "break", "long string", "nested function", "upvalue assignment", "nil arithmetic",
 	"resume with fewer values than a yield takes", "yield as a tail call", "generic for over separate values", "nil with metatable arithmetic",
 	"error in a tail-called function", "error level in a metamethod", "numeric for with text", "long constructor",
-	"store through a constant", "numeric text", "callable handler", "handler set late", "environment", "environment of a chunk", "debug.getinfo of a line", "debug.getinfo of a function",
+	"store through a constant", "store through a local that changes", "numeric text", "callable handler", "handler set late", "environment", "environment of a chunk", "debug.getinfo of a line", "debug.getinfo of a function",
 	"words of an error", "error in an expression of several lines", "escape sequence", "format of a number", "odd key", "numeric for with fractions", "bounds of a loop", "method of a text",
 	"coroutine in a handler", "order of evaluation", "deep nesting", "and/or over calls", "form of varargs", "text of a number", "number in a base", "order of texts", "break in nested loops",
 	"upvalues shared by closures", "metatable of a type", "handler of equality", "handler of order", "chain of index handlers", "metatable of text", "number of values",

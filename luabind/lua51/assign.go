@@ -6,7 +6,8 @@ import (
 	"github.com/yuin/gopher-lua/ast"
 )
 
-// assign rewrites an assignment whose operands are rewritten already.
+// assign rewrites an assignment whose operands are rewritten already. As in PUC Lua, tables and keys are evaluated
+// before the values, but one that is a local is read when the store runs: the values may change it.
 func (r *rewriter) assign(s *ast.AssignStmt) ast.Stmt {
 	at := at{s}
 	var body []ast.Stmt
@@ -22,21 +23,42 @@ func (r *rewriter) assign(s *ast.AssignStmt) ast.Stmt {
 			}
 		case *ast.AttrGetExpr:
 			s.Rhs[0] = r.stored(target.Key, s.Rhs[0])
-			if hasRegister(target.Object) {
+			late := r.isRegister(target.Key) && !r.isStill(s.Rhs[0])
+			if hasRegister(target.Object) && !late {
 				return s
 			}
-			target.Object = local("\x00table", target.Object)
+			if !r.isRegister(target.Object) {
+				target.Object = local("\x00table", target.Object)
+			}
+			if late { // the compiler would copy the key first; this way it copies it last, in as many instructions
+				s.Rhs[0] = local(valueName, s.Rhs[0])
+			}
 			return at.block(append(body, s))
 		}
 	}
 	for i, lhs := range s.Lhs {
-		a, ok := lhs.(*ast.AttrGetExpr)
-		if !ok || len(s.Lhs) == 1 {
-			continue
-		}
-		a.Object = local(fmt.Sprintf("\x00table%d", i), a.Object)
-		if !isConst(a.Key) {
-			a.Key = local(fmt.Sprintf("\x00key%d", i), a.Key)
+		switch lhs := lhs.(type) {
+		case *ast.IdentExpr:
+			if !r.isLocal(lhs.Value) {
+				continue
+			}
+			for j, earlier := range s.Lhs[:i] { // they are stored later
+				if a, ok := earlier.(*ast.AttrGetExpr); ok {
+					if isName(a.Object, lhs.Value) {
+						a.Object = local(fmt.Sprintf("\x00table%d", j), a.Object)
+					}
+					if isName(a.Key, lhs.Value) {
+						a.Key = local(fmt.Sprintf("\x00key%d", j), a.Key)
+					}
+				}
+			}
+		case *ast.AttrGetExpr:
+			if !r.isRegister(lhs.Object) {
+				lhs.Object = local(fmt.Sprintf("\x00table%d", i), lhs.Object)
+			}
+			if !isConst(lhs.Key) && !r.isRegister(lhs.Key) {
+				lhs.Key = local(fmt.Sprintf("\x00key%d", i), lhs.Key)
+			}
 		}
 	}
 	names := make([]string, len(s.Lhs))
@@ -54,6 +76,28 @@ func (r *rewriter) assign(s *ast.AssignStmt) ast.Stmt {
 		body = append(body, a)
 	}
 	return at.block(body)
+}
+
+func isName(e ast.Expr, name string) bool {
+	i, ok := e.(*ast.IdentExpr)
+	return ok && i.Value == name
+}
+
+// isRegister reports whether e is a local of the function.
+func (r *rewriter) isRegister(e ast.Expr) bool {
+	i, ok := e.(*ast.IdentExpr)
+	return ok && r.isLocal(i.Value)
+}
+
+// isStill reports whether nothing runs that could change a local where e is evaluated.
+func (r *rewriter) isStill(e ast.Expr) bool {
+	switch e := e.(type) {
+	case *ast.IdentExpr:
+		return r.isVisible(e.Value)
+	case *ast.FunctionExpr, *ast.Comma3Expr:
+		return true
+	}
+	return isConst(e)
 }
 
 // hasRegister reports whether the compiler gives the value of e a register. A constant, or what it computes

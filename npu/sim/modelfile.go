@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -46,54 +47,94 @@ type operatorRow struct {
 	Args   []word `json:"args"`
 }
 
-// numeral is a number, with its digits where it is a whole one: a float64 may be too coarse for it.
+// numeral is a number as it is written: a float64 may be too coarse for it.
 type numeral struct {
 	number float64
-	digits string
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (n *numeral) UnmarshalJSON(b []byte) error {
-	if string(b) == "null" {
-		return fmt.Errorf("null is no number")
-	}
-	if len(b) > 0 && strings.Trim(string(b), "-0123456789") == "" {
-		n.digits = string(b)
-	}
-	return json.Unmarshal(b, &n.number)
-}
-
-// value is the number as an element of a type.
-func (n numeral) value(typ dtype.DType) dtype.Value {
-	if n.digits != "" && typ.Wide() {
-		return dtype.Value{Text: n.digits}
-	}
-	return dtype.Number(n.number)
-}
-
-// word is a number, or a text: a name or a product.
-type word struct {
-	numeral
-	text   string
+	text   string // as it is written; of a text, what it says
 	isText bool
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (w *word) UnmarshalJSON(b []byte) error {
-	if w.isText = len(b) > 0 && b[0] == '"'; w.isText {
-		return json.Unmarshal(b, &w.text)
+func (n *numeral) UnmarshalJSON(b []byte) error {
+	if n.isText = len(b) > 0 && b[0] == '"'; n.isText {
+		return json.Unmarshal(b, &n.text)
 	}
+	if string(b) == "null" {
+		return fmt.Errorf("null is no number")
+	}
+	n.text = string(b)
+	return json.Unmarshal(b, &n.number)
+}
+
+// wholeDigits is a JSON number, which is none that a float64 is too small for, in digits alone; "" where it has a fraction.
+func wholeDigits(literal string) string {
+	text, negative := strings.CutPrefix(strings.ToLower(literal), "-")
+	mantissa, exponent, _ := strings.Cut(text, "e")
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	digits := strings.TrimRight(whole+fraction, "0")
+	if digits == "" {
+		return "0"
+	}
+	e := 0
+	if exponent != "" {
+		var err error
+		if e, err = strconv.Atoi(exponent); err != nil || e < -maxModelFile {
+			return "" // less than a file has digits for
+		}
+	}
+	zeros := len(whole) + e - len(digits)
+	if zeros < 0 {
+		return ""
+	}
+	digits = strings.TrimLeft(digits, "0") + strings.Repeat("0", zeros)
+	if negative {
+		return "-" + digits
+	}
+	return digits
+}
+
+// pack is the number as the bits of an element of a type.
+func (n *numeral) pack(typ dtype.DType) (bits uint64, problem string) {
+	switch {
+	case n.isText && !typ.Wide():
+		return 0, fmt.Sprintf("%s takes numbers, got the text %q", typ, n.text)
+	case n.isText && n.text == "":
+		return 0, fmt.Sprintf("%s takes text of decimal digits, got \"\"", typ)
+	case n.isText:
+		return typ.Pack(dtype.Value{Text: n.text})
+	case typ.IsFloat():
+		return typ.Pack(dtype.Number(n.number))
+	}
+	digits := wholeDigits(n.text)
+	switch {
+	case digits == "":
+		return 0, fmt.Sprintf("%s cannot hold the fraction %s", typ, n)
+	case typ.Wide():
+		return typ.Pack(dtype.Value{Text: digits})
+	}
+	return typ.Pack(dtype.Number(n.number))
+}
+
+func (n *numeral) String() string {
+	const room = 40
+	switch {
+	case n.isText:
+		return strconv.Quote(n.text)
+	case len(n.text) > room:
+		return n.text[:room] + "..."
+	}
+	return n.text
+}
+
+// word is a number, or a text: a name or a product.
+type word struct{ numeral }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (w *word) UnmarshalJSON(b []byte) error {
 	if err := w.numeral.UnmarshalJSON(b); err != nil {
 		return fmt.Errorf("%s is no name, no number and no size such as \"N*8\"", b)
 	}
 	return nil
-}
-
-func (w word) String() string {
-	if w.isText {
-		return strconv.Quote(w.text)
-	}
-	return strconv.FormatFloat(w.number, 'g', -1, 64)
 }
 
 // batchName stands for the batch in sizes.
@@ -220,10 +261,15 @@ func (r *tensorRow) constant(src driver.ModelSource, typ dtype.DType, n int64) (
 		return nil, fmt.Errorf("%d values, the shape has %d", len(r.Values), n)
 	}
 	data := make([]byte, n*int64(typ.Size()))
-	for i, v := range r.Values {
-		if problem := typ.Store(data, i, v.value(typ)); problem != "" {
+	size := typ.Size()
+	for i := range r.Values {
+		bits, problem := r.Values[i].pack(typ)
+		if problem != "" {
 			return nil, fmt.Errorf("value %d: %s", i+1, problem)
 		}
+		var element [8]byte
+		binary.LittleEndian.PutUint64(element[:], bits)
+		copy(data[i*size:(i+1)*size], element[:])
 	}
 	return data, nil
 }

@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"npulua/npu/internal/driver"
 	"npulua/npu/internal/dtype"
@@ -127,14 +128,15 @@ func (p *planner) addOperand(r role, row *tensorRow) error {
 	}
 	o := modelOperand{role: r, ModelTensor: driver.ModelTensor{Name: row.Name, Type: typ, Shape: []int64{}}}
 	n := int64(1)
-	for _, w := range row.Shape {
+	for i := range row.Shape {
+		w := &row.Shape[i]
 		d := int64(w.number)
 		if w.isText && w.text == batchName {
 			if r == roleConstant || p.largest() == 0 {
 				return fmt.Errorf("%s stands for the batch, which it cannot depend on", batchName)
 			}
 			o.Shape, d = append(o.Shape, -1), p.largest()
-		} else if w.isText || d < 1 || float64(d) != w.number {
+		} else if w.isText || d < 1 || wholeDigits(w.text) == "" {
 			return fmt.Errorf("shape: %v is no whole number from 1 on and not %q", w, batchName)
 		} else {
 			o.Shape = append(o.Shape, d)
@@ -211,7 +213,7 @@ func (p *planner) step(row *operatorRow, batch int64) (modelStep, error) {
 	step := modelStep{kernel: k}
 	launch := kernel.Launch{Blocks: 1, Types: k.types}
 	for i := range sig.Params {
-		par, w := &sig.Params[i], row.Args[i]
+		par, w := &sig.Params[i], &row.Args[i]
 		bits, err := p.argument(&step, par, w, batch)
 		if err != nil {
 			return none, fmt.Errorf("argument %d (%s): %w", i+1, par.Name, err)
@@ -243,11 +245,11 @@ func (p *planner) step(row *operatorRow, batch int64) (modelStep, error) {
 }
 
 // argument adds the words of an argument to a step, and returns the bits of a scalar.
-func (p *planner) argument(step *modelStep, par *driver.Param, w word, batch int64) (uint64, error) {
+func (p *planner) argument(step *modelStep, par *driver.Param, w *word, batch int64) (uint64, error) {
 	i, named := p.names[w.text]
 	named = named && w.isText
 	if !par.Pointer {
-		v := w.numeral
+		v := &w.numeral
 		if named {
 			return 0, fmt.Errorf("it is a number, got %s %q", roleNames[p.operands[i].role], w.text)
 		} else if w.isText {
@@ -255,10 +257,10 @@ func (p *planner) argument(step *modelStep, par *driver.Param, w word, batch int
 			if err != nil {
 				return 0, err
 			}
-			v = numeral{number: float64(n)}
+			v = &numeral{number: float64(n), text: strconv.FormatInt(n, 10)}
 		}
 		typ := step.kernel.typeOf(par)
-		packed, problem := typ.Pack(v.value(typ))
+		packed, problem := v.pack(typ)
 		if problem != "" {
 			return 0, fmt.Errorf("%s", problem)
 		}

@@ -22,7 +22,7 @@ import (
 const lifePrelude = `
 local function at(list, i) return list[i % math.max(#list, 1) + 1] end
 local function put(list, v) if v ~= nil then list[#list + 1] = v if #list > 5 then table.remove(list, 1) end end end
-local function try(fn, ...) local ok, v = pcall(fn, ...) if ok then return v end end
+local function try(fn, ...) local ok, v = pcall(fn, ...) if ok then return v end if tostring(v):find "is no live" then print(v) end end
 local function state(a, b) return {B = {}, S = {}, E = {}, C = {}, T = {}, W = {}, G = {}, H = {a, b}} end
 local function begin(o) put(o.C, npu.device(0).context) put(o.S, npu.device(0):create_context():create_stream()) end
 local spin, add = npu.kernel "spin", npu.kernel "vector_add"
@@ -220,6 +220,9 @@ func live(t *testing.T, data []byte) {
 	}
 	if err != nil && strings.Contains(err.Error(), "life:") && strings.Contains(err.Error(), "near") {
 		t.Errorf("the program cannot be compiled: %v\n%s", err, program)
+	}
+	if said := fmt.Sprint(out.String(), err); strings.Contains(said, "is no live") { // says only the simulator, of a handle that was destroyed
+		t.Errorf("the driver was asked about what is gone: %s\n%s", said, program)
 	}
 	noTasks(t)
 }

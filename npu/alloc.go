@@ -130,7 +130,7 @@ func (t *Thread) takePageable(b *Buffer, detail string) error {
 		return errorf(ErrMemoryAllocation, "requested %d B of pageable host memory, at most %d B", n, int64(maxPageable))
 	}
 	if s.host.take(n) != nil { // once more, without what nobody can reach
-		if err := t.retry(0, func(driver.Driver) error { return s.host.take(n) }); err != nil {
+		if err := t.retry(nil, 0, func(driver.Driver) error { return s.host.take(n) }); err != nil {
 			return err
 		}
 	}
@@ -284,17 +284,17 @@ func describe(typ DType, count, bytes int64) string {
 	return fmt.Sprintf("%s x %d (%d B)", typ, count, bytes)
 }
 
-// retry calls create, and once more after giving back what nobody can reach where memory, streams
+// retry calls create where usable returns nil, and once more after giving back what nobody can reach where memory, streams
 // or events are short, and no rule has them so. The second call takes no time of a virtual clock: it must not show when
 // garbage was collected.
-func (t *Thread) retry(ctx driver.Context, create func(driver.Driver) error) error {
-	err := t.call(ctx, create)
+func (t *Thread) retry(usable func() error, ctx driver.Context, create func(driver.Driver) error) error {
+	err := t.callWhere(usable, ctx, create)
 	e, ok := err.(*Error)
 	if !ok || e.Injected || e.Code != ErrMemoryAllocation && e.Code != driver.CodeResourceStream && e.Code != driver.CodeResourceEvent {
 		return err
 	}
 	collectGarbage()
-	return t.call(ctx, func(d driver.Driver) error {
+	return t.callWhere(usable, ctx, func(d driver.Driver) error {
 		return t.s.exec.Again(func() error {
 			if ctx != 0 {
 				if err := d.SetCurrentContext(ctx); err != nil {

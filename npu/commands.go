@@ -42,10 +42,10 @@ func (s *Stream) Commands(t *Thread) ([]CommandInfo, error) {
 		return nil, err
 	}
 	var list []driver.CommandInfo
-	err := t.call(s.state.ctx, func(driver.Driver) (err error) {
+	err := t.callOn(s.state.ctx, func(driver.Driver) (err error) {
 		list, err = insp.Commands(s.state.h)
 		return err
-	})
+	}, s.check)
 	if err != nil {
 		return nil, err
 	}

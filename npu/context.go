@@ -32,7 +32,7 @@ type Context struct {
 // newContext makes the handle of context id of dev.
 func newContext(dev *Device, id int, h driver.Context, res *resource) *Context {
 	c := &Context{h: h, dev: dev, res: res, id: id}
-	st := &streamState{name: streamName{device: dev.id, context: id}, ctx: h, stop: new(stopping)}
+	st := &streamState{name: streamName{device: dev.id, context: id}, ctx: h, stop: new(stopping), closed: &res.closed}
 	c.stop = st.stop
 	c.deflt = &Stream{ctx: c, res: &resource{kind: "default stream", session: res.session, parent: res}, state: st}
 	st.handle = weak.Make(c.deflt)

@@ -126,7 +126,7 @@ func (e *Event) synchronize(t *Thread, timeout time.Duration) error {
 		timeout = stampTime
 	}
 	err := t.wait(&executor.Target{Kind: executor.WaitEvent, Context: e.ctx.h, Event: e.h,
-		Stream: src.h, StreamContext: src.ctx, Timeout: timeout})
+		Stream: src.h, StreamContext: src.ctx, Timeout: timeout, Gone: &e.res.closed})
 	runtime.KeepAlive(e) // garbage collection must not destroy it under the wait
 	if finished(err) {
 		src.known(ticket)

@@ -132,7 +132,7 @@ func (s *Stream) Capture(t *Thread, fn func() error) (*Graph, error) {
 	}
 	if err != nil {
 		if g.h != 0 {
-			err = errors.Join(err, t.call(s.ctx.h, func(driver.Driver) error { return capturer.DestroyGraph(g.h) }))
+			err = errors.Join(err, t.callOn(s.ctx.h, func(driver.Driver) error { return capturer.DestroyGraph(g.h) }, s.check))
 		}
 		return nil, err
 	}

@@ -132,7 +132,7 @@ func (g *Group) Settle(t *Thread, timeout time.Duration) (faults []StreamFault, 
 			return faults, err
 		}
 		st := states[0]
-		if err = synchronizeState(t, st, rest); !finished(err) {
+		if err = st.unlessGone(synchronizeState(t, st, rest)); !finished(err) {
 			return faults, t.reported(err, states...)
 		}
 		if !isGone(err) {
@@ -189,7 +189,7 @@ func (g *Group) Abort(t *Thread) error {
 			errs = append(errs, err)
 			break
 		}
-		err := t.call(st.ctx, func(driver.Driver) error {
+		err := t.callWhere(st.stillThere, st.ctx, func(driver.Driver) error {
 			if err := aborter.AbortStream(st.h); err != nil {
 				return err
 			}

@@ -104,7 +104,7 @@ func (m *usage) settle(t *Thread, writesOnly bool) error {
 		u.st.pins.Add(1)
 		left, err := t.s.unfinished(t, []*streamState{u.st}, nil) // at no cost: it may be gone
 		if err == nil && left != nil {
-			err = t.wait(&executor.Target{Kind: executor.WaitStream, Context: u.st.ctx, Stream: u.st.h, Timeout: -1, KeepFaults: true})
+			err = u.st.unlessGone(t.wait(&executor.Target{Kind: executor.WaitStream, Context: u.st.ctx, Stream: u.st.h, Timeout: -1, KeepFaults: true, Gone: u.st.closed}))
 		}
 		u.st.pins.Add(-1)
 		if err != nil {

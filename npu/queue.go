@@ -81,7 +81,7 @@ func (q *queued) submit() error {
 	q.s.state.queued++
 	q.Pending.Submit()
 	if q.t.s.opts.Blocking {
-		return synchronizeState(q.t, q.s.state, -1)
+		return goneOr(synchronizeState(q.t, q.s.state, -1), q.s.check)
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func (c *Context) CreateStream(t *Thread, opts StreamOptions) (*Stream, error) {
 		st.throttle.destroy(d)
 		return d.DestroyStream(st.h, force)
 	}}
-	res.idle = st.idle
+	res.idle, st.closed = st.idle, &res.closed
 	s := &Stream{ctx: c, res: res, state: st, priority: opts.Priority}
 	err = t.create(c.h, res, func(d driver.Driver) (err error) {
 		st.h, err = d.CreateStream(driver.StreamConfig{Priority: opts.Priority})

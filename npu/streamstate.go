@@ -20,6 +20,7 @@ type streamState struct {
 	h      driver.Stream // 0: the default stream of ctx
 	queued uint64        // commands submitted
 	stop   *stopping     // of the context
+	closed *atomic.Bool  // of its resource, or of the context that it is the default stream of
 	pins   atomic.Int32  // waits under way: garbage collection must not take it
 	handle weak.Pointer[Stream]
 
@@ -96,9 +97,28 @@ func (st *streamState) idle(d driver.Driver) bool {
 	return done || gone
 }
 
+// stillThere fails where the stream was destroyed. On the executor's thread.
+func (st *streamState) stillThere() error {
+	if st.closed.Load() {
+		return errorf(ErrInvalidHandle, "the stream was closed")
+	}
+	return nil
+}
+
+// unlessGone is err, or nil where a wait for st ended because st was closed: nothing of it is left.
+func (st *streamState) unlessGone(err error) error {
+	if e, ok := err.(*Error); ok && e.Fault == 0 && isGone(e) && st.closed.Load() {
+		return nil
+	}
+	return err
+}
+
 // look asks the driver whether the work of st is done; gone where it has no such stream any more. Where it cannot tell,
 // as of a stream that records, neither: work may be left.
 func (st *streamState) look(d driver.Driver) (done, gone bool) {
+	if st.closed.Load() {
+		return false, true
+	}
 	err := d.SetCurrentContext(st.ctx)
 	if err == nil {
 		done, err = d.QueryStream(st.h)

@@ -54,10 +54,10 @@ func (s *Stream) Query(t *Thread) (bool, error) {
 
 func synchronizeState(t *Thread, st *streamState, timeout time.Duration) error {
 	if t.foreign(st) {
-		return t.told(t.reach(&executor.Target{Kind: executor.WaitStream, Context: st.ctx, Stream: st.h, Timeout: timeout, KeepFaults: true}))
+		return t.told(t.reach(&executor.Target{Kind: executor.WaitStream, Context: st.ctx, Stream: st.h, Timeout: timeout, KeepFaults: true, Gone: st.closed}))
 	}
 	ticket := st.queued
-	err := t.reach(&executor.Target{Kind: executor.WaitStream, Context: st.ctx, Stream: st.h, Timeout: timeout})
+	err := t.reach(&executor.Target{Kind: executor.WaitStream, Context: st.ctx, Stream: st.h, Timeout: timeout, Gone: st.closed})
 	if finished(err) {
 		st.learn(ticket, err, nil)
 		err = st.withLate(t.s, err)
@@ -150,6 +150,11 @@ func (s *Session) synchronizeAll(t *Thread, r *resource, timeout time.Duration, 
 		}
 		st := states[0]
 		err := synchronizeState(t, st, left)
+		if err != nil && st.unlessGone(err) == nil {
+			if err = nil; !closing {
+				err = r.check() // its work was dropped
+			}
+		}
 		if !finished(err) {
 			if e, ok := err.(*Error); ok && e.Code == ErrStreamTimeout && !IsDeadlock(e) {
 				e.Detail = fmt.Sprintf("not done after %v", timeout) // of them all

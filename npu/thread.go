@@ -48,20 +48,25 @@ func (t *Thread) SetContext(ctx context.Context) { t.c.SetContext(ctx) }
 // Session is the session of t.
 func (t *Thread) Session() *Session { return t.s }
 
-// call runs fn on the executor with ctx current, and waits for it.
+// call runs fn on the executor with ctx current, and waits for it. ctx is zero, or cannot be destroyed meanwhile.
 func (t *Thread) call(ctx driver.Context, fn func(d driver.Driver) error) error {
+	return t.callWhere(nil, ctx, fn)
+}
+
+// callWhere is call where usable, which is asked on the executor's thread before ctx is made current, returns nil.
+func (t *Thread) callWhere(usable func() error, ctx driver.Context, fn func(d driver.Driver) error) error {
 	if t.c.Inside() {
 		return insideError()
 	}
 	t.c.At(t.Site)
-	if err := t.c.Call(ctx, fn); err != nil {
+	if err := t.c.CallWhere(usable, ctx, fn); err != nil {
 		return own(err)
 	}
 	return nil
 }
 
-// callOn is call for something that others may close: right before fn each of usable is asked, on the executor's thread,
-// where it holds until fn returns.
+// callOn is call for something that others may close: each of usable is asked on the executor's thread, before ctx is made
+// current, and holds there until fn returns.
 func (t *Thread) callOn(ctx driver.Context, fn func(d driver.Driver) error, usable ...func() error) error {
 	check := func() error {
 		for _, ok := range usable {
@@ -71,13 +76,7 @@ func (t *Thread) callOn(ctx driver.Context, fn func(d driver.Driver) error, usab
 		}
 		return nil
 	}
-	err := t.call(ctx, func(d driver.Driver) error {
-		if err := check(); err != nil {
-			return err
-		}
-		return fn(d)
-	})
-	return goneOr(err, check)
+	return goneOr(t.callWhere(check, ctx, fn), check)
 }
 
 // Inside reports whether a host function or a kernel of the program runs on t: NPU calls are refused.

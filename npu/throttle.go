@@ -42,7 +42,7 @@ func (s *Stream) makeRoom(t *Thread) error {
 	th.next ^= 1
 	if m.ticket > st.synced.Load() {
 		err := t.reach(&executor.Target{Kind: executor.WaitEvent, Context: st.ctx, Event: m.h, Stream: st.h, StreamContext: st.ctx,
-			Timeout: -1, KeepFaults: true})
+			Timeout: -1, KeepFaults: true, Gone: st.closed})
 		if err != nil {
 			return goneOr(err, s.check)
 		}

@@ -67,6 +67,7 @@ type Caller struct {
 
 	// the call under way; the executor owns these between publishing the slot and setting done
 	request request
+	usable  func() error
 	fn      func(driver.Driver) error
 	use     driver.Context
 	err     error
@@ -210,14 +211,20 @@ func (c *Caller) block(ready func() bool, onCancel func()) bool {
 // its error. use, where not zero, is made current first; with zero fn may change the current
 // context. fn must not keep the driver.
 func (c *Caller) Call(use driver.Context, fn func(driver.Driver) error) error {
-	c.fn, c.use = fn, use
+	return c.CallWhere(nil, use, fn)
+}
+
+// CallWhere is Call where usable, which is asked on the executor's thread before use is made current, returns nil. Else
+// its error is returned: for a context that others may have destroyed. usable nil: always.
+func (c *Caller) CallWhere(usable func() error, use driver.Context, fn func(driver.Driver) error) error {
+	c.usable, c.fn, c.use = usable, fn, use
 	c.done.Store(false)
 	c.err = nil
 	c.publish(&c.request)
 	if !c.block(c.done.Load, nil) {
 		return errEnded()
 	}
-	c.fn = nil
+	c.usable, c.fn = nil, nil
 	err := c.err
 	if c.held {
 		if c.held = false; c.e.onHeld != nil {

@@ -230,6 +230,11 @@ func (e *Executor) pollAnew() {
 
 func (e *Executor) call(c *Caller) (err error) {
 	defer recoverTo(&err)
+	if c.usable != nil {
+		if err := c.usable(); err != nil {
+			return err
+		}
+	}
 	if err := e.use(c.use); err != nil {
 		return err
 	}

@@ -19,6 +19,9 @@ type Target struct {
 	// recorded, whose faults the wait returns.
 	StreamContext driver.Context
 	KeepFaults    bool // leave the faults of the stream to a later wait
+	// Gone is set on the executor's thread before the stream or event is destroyed: the driver is not asked about it
+	// any more, and the wait ends with CodeInvalidHandle. nil: nobody destroys it meanwhile.
+	Gone *atomic.Bool
 	// Timeout is how long to wait at most; negative is for ever. For Timer it is the wait itself.
 	Timeout time.Duration
 	// Owner is free for whoever posts the target.
@@ -67,6 +70,9 @@ func (e *Executor) look(t *Target) (over bool, err error) {
 	defer recoverTo(&err)
 	if t.Kind == WaitTimer {
 		return e.Now() >= t.deadline, nil
+	}
+	if t.Gone != nil && t.Gone.Load() {
+		return true, driver.Errorf(driver.CodeInvalidHandle, "", "it was closed meanwhile")
 	}
 	// A stream or event can be asked for in any context, but a default stream has no name elsewhere.
 	if e.current == 0 || t.Kind == WaitStream && t.Stream == 0 {

@@ -71,7 +71,7 @@ func graphUpdate(c *call, g *npu.Graph) error {
 	for i := 1; i <= tb.Len(); i++ {
 		a, ok := launchArg(tb.RawGetInt(i))
 		if !ok {
-			return c.errorf("args[%d] must be a buffer or a number, got %s", i, typeName(tb.RawGetInt(i)))
+			return c.wrongLaunchArg(fmt.Sprintf("args[%d]", i), tb.RawGetInt(i))
 		}
 		args = append(args, a)
 	}

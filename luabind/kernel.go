@@ -90,7 +90,11 @@ func (in *Interp) runKernel(fn *lua.LFunction, l *npu.HostLaunch) error {
 	for i, a := range l.Args {
 		p := l.Signature.Params[i]
 		if !p.Pointer {
-			args = append(args, lua.LNumber(a.Type.FromBits(a.Word)))
+			if v := a.Type.Unpack(a.Word); v.Text != "" {
+				args = append(args, lua.LString(v.Text))
+			} else {
+				args = append(args, lua.LNumber(v.Number))
+			}
 			continue
 		}
 		view, done := in.thread.View(a.Type, a.Mem, p.Dir == npu.DirIn)

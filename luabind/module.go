@@ -44,7 +44,7 @@ var coreFunctions = []function{
 		{"name", "name of the kernel", anything},
 		{"signature", "`out float32* y, in float32* x, float32 a, uint32 n`: pointers have a direction (`in`, `out`, `inout`), scalars have none; a capital letter is a type that the operands decide", anything},
 		{"binary", "kernel file for hardware", aFile},
-		{"sim", "function(block, ...) for the simulator", anything},
+		{"sim", "function(block, ...) for the simulator; an `int64` or `uint64` beyond 2^53 comes as text", anything},
 	}, moduleKernel},
 	{"model", doc{"(path)", "model", "Loads an offline model into the current context. On hardware the file is one that the vendor's tool `atc` makes (.om), on the simulator a JSON file that lists kernels (docs/simulator.md); `sample:mlp.json` and `sample:mlp_batch.json` come with npulua. Its work and weight memory is device memory until it is closed.", "107002 without a current context; 145002 for a file that cannot be read; 145006 for one that is no model; 207001 where there is too little memory; 207000 for shapes that vary other than by a batch", `local m = npu.model("sample:mlp.json")`}, nil, moduleModel},
 	{"kernels", doc{"()", "table", "The built-in kernels: a table with `name`, `signature`, `doc` and `types` for each.", "", `for _, k in ipairs(npu.kernels()) do print(k.name, k.signature) end`}, nil, moduleKernels},

@@ -62,7 +62,7 @@ func operate(c *call) error {
 	for i := 2; i <= c.count(); i++ {
 		a, ok := launchArg(c.arg(i))
 		if !ok {
-			return c.wrongType(i, o.ArgName(i-2), "a buffer or a number")
+			return c.wrongLaunchArg(fmt.Sprintf("argument %d (%s)", i, o.ArgName(i-2)), c.arg(i))
 		}
 		args = append(args, a)
 	}

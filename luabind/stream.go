@@ -1,6 +1,8 @@
 package luabind
 
 import (
+	"fmt"
+
 	lua "github.com/yuin/gopher-lua"
 
 	"npulua/npu"
@@ -23,7 +25,7 @@ var streamClass = &class[*npu.Stream]{
 	methods: []method[*npu.Stream]{
 		{"copy", doc{"(dst, src)", "", "Queues a copy between device memory and pinned host memory, or between two device buffers. Type and count must be the same; the direction follows from the operands. The host is refused the buffers until the stream has passed the copy.", "107000 for pageable memory, overlapping or unlike operands; 107003 for a buffer of another device", `s:copy(x, h)`}, nil, streamCopy},
 		{"fill", doc{"(buf, value)", "", "Queues a fill of a device buffer, element by element.", "100000 for a value that the type cannot hold", `s:fill(x, 0)`}, nil, streamFill},
-		{"launch", doc{"(kernel, block_dim, ...)", "", "Queues a kernel with `block_dim` blocks (1 to 65535). The arguments must match its signature: device buffers for pointers, numbers for scalars. What only the kernel can tell, such as a count beyond an operand, is a fault of the stream.", "107000 for arguments that do not fit the signature", launchExample}, nil, streamLaunch},
+		{"launch", doc{"(kernel, block_dim, ...)", "", "Queues a kernel with `block_dim` blocks (1 to 65535). The arguments must match its signature: device buffers for pointers, numbers for scalars, of `int64` and `uint64` also the digits as text. What only the kernel can tell, such as a count beyond an operand, is a fault of the stream.", "107000 for arguments that do not fit the signature", launchExample}, nil, streamLaunch},
 		{"record", doc{"([event])", "event", "Queues a mark; the event then stands for all work queued on the stream so far. Left out, a new event with timing is made.", "107003 for an event of another device", `local e = s:record()`}, nil, streamRecord},
 		{"wait", doc{"(event)", "", "Queues a wait: later work of the stream starts after what the event stands for now. The event may be of another stream, context or device. One that was never recorded is no wait.", "", `s2:wait(e)`}, nil, streamWait},
 		{"callback", doc{"(fn [, options])", "", "Queues a call of `fn()` on the host, at the next waiting call after the stream has come to it; later work of the stream waits for it. `fn` may touch host buffers, and hand values to tasks by channels that have room, but make no NPU calls and not wait. An error in it is a fault of the stream.", "207000 with `blocking = false` while a graph is being recorded", `s:callback(function() print("half way") end)`}, []option{
@@ -82,7 +84,7 @@ func streamLaunch(c *call, s *npu.Stream) error {
 	for i := 3; i <= c.count(); i++ {
 		a, ok := launchArg(c.arg(i))
 		if !ok {
-			return c.wrongType(i, "...", "a buffer or a number")
+			return c.wrongLaunchArg(fmt.Sprintf("argument %d (...)", i), c.arg(i))
 		}
 		args = append(args, a)
 	}
@@ -95,11 +97,18 @@ func streamLaunch(c *call, s *npu.Stream) error {
 	return err
 }
 
-// launchArg reads an argument of a launch: a buffer or a number.
+// wrongLaunchArg has the code of all arguments that do not fit a signature.
+func (c *call) wrongLaunchArg(what string, v lua.LValue) error {
+	return c.fail(npu.ErrParamInvalid, "%s must be a buffer or a number, got %s", what, typeName(v))
+}
+
+// launchArg reads an argument of a launch: a buffer, or a number, which may be text.
 func launchArg(v lua.LValue) (npu.Arg, bool) {
 	switch v := v.(type) {
 	case lua.LNumber:
 		return npu.Arg{Number: float64(v)}, true
+	case lua.LString:
+		return npu.Arg{Text: string(v)}, v != ""
 	case *lua.LUserData:
 		b, ok := v.Value.(*npu.Buffer)
 		return npu.Arg{Buffer: b}, ok

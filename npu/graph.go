@@ -338,7 +338,7 @@ func (g *Graph) Update(t *Thread, name string, args []Arg) error {
 		return g.res.usable()
 	}
 	err := t.callOn(g.ctx.h, func(d driver.Driver) error {
-		words := n.kernel.pack(nil, args, func(b *Buffer, _ bool) driver.Ptr { return b.span.On(d) })
+		words := n.kernel.pack(nil, args, &v, func(b *Buffer, _ bool) driver.Ptr { return b.span.On(d) })
 		return t.s.drv.(driver.Capturer).UpdateGraph(g.h, i, words)
 	}, usable)
 	if err != nil {

@@ -16,6 +16,20 @@ const MaxBlocks = 65535
 type Arg struct {
 	Buffer *Buffer
 	Number float64
+	Text   string // instead of Number, for scalars of int64 and uint64: the digits of a whole number of any size
+}
+
+func (a *Arg) value() Value { return Value{Number: a.Number, Text: a.Text} }
+
+// kind is what a is, for messages.
+func (a *Arg) kind() string {
+	switch {
+	case a.Buffer != nil:
+		return "a buffer"
+	case a.Text != "":
+		return fmt.Sprintf("the text %q", a.Text)
+	}
+	return "a number"
 }
 
 // Launch queues k with blocks blocks. args match the signature: buffers on the device of s for
@@ -53,22 +67,23 @@ func (s *Stream) Launch(t *Thread, k *Kernel, blocks int64, args []Arg) error {
 	}
 	q.Kernel = h
 	q.Blocks = uint32(blocks)
-	q.Args = k.pack(q.Args[:0], args, q.memory)
+	q.Args = k.pack(q.Args[:0], args, &v, q.memory)
 	if s.state.recording.Load() != nil {
 		return q.note(graphNode{kernel: k, bound: v})
 	}
 	return q.submit()
 }
 
-// pack appends the words of args, which were checked, as driver.Command wants them; address gives that of a buffer that
-// the kernel writes or only reads.
-func (k *Kernel) pack(words []uint64, args []Arg, address func(b *Buffer, write bool) driver.Ptr) []uint64 {
+// pack appends the words of args, which bind checked for v, as driver.Command wants them; address gives that of a buffer
+// that the kernel writes or only reads.
+func (k *Kernel) pack(words []uint64, args []Arg, v *variant, address func(b *Buffer, write bool) driver.Ptr) []uint64 {
 	for i := range args {
 		a, par := &args[i], &k.sig.Params[i]
 		if b := a.Buffer; b != nil {
 			words = append(words, uint64(address(b, par.Dir != driver.DirIn)), uint64(b.bytes))
 		} else {
-			words = append(words, par.Type.Bits(a.Number))
+			word, _ := k.typeOf(par, v).Pack(a.value())
+			words = append(words, word)
 		}
 	}
 	return words
@@ -84,15 +99,11 @@ func (k *Kernel) bind(s *Stream, t *Thread, args []Arg, v *variant) error {
 		b := a.Buffer
 		switch {
 		case p.Pointer && b == nil:
-			return k.argError("argument %d (%s) must be a buffer, got a number", i+1, p.Name)
+			return k.argError("argument %d (%s) must be a buffer, got %s", i+1, p.Name, a.kind())
 		case !p.Pointer && b != nil:
 			return k.argError("argument %d (%s) must be a number, got a buffer", i+1, p.Name)
 		case !p.Pointer:
-			typ := p.Type
-			if typ == dtype.Invalid {
-				typ = v.types[k.typeVar(p)]
-			}
-			if msg := typ.Check(a.Number); msg != "" {
+			if _, msg := k.typeOf(p, v).Pack(a.value()); msg != "" {
 				return k.argError("argument %d (%s): %s", i+1, p.Name, msg)
 			}
 			continue
@@ -120,6 +131,14 @@ func (k *Kernel) bind(s *Stream, t *Thread, args []Arg, v *variant) error {
 		}
 	}
 	return nil
+}
+
+// typeOf is the type of a parameter, once v has that of the operands before it.
+func (k *Kernel) typeOf(p *driver.Param, v *variant) dtype.DType {
+	if p.Type == dtype.Invalid {
+		return v.types[k.typeVar(p)]
+	}
+	return p.Type
 }
 
 func (k *Kernel) typeVar(p *driver.Param) int {

@@ -54,9 +54,9 @@ func (o *Operator) checkOperands(t *Thread, s *Stream, args []Arg) error {
 		a, b := &o.args[i], args[i].Buffer
 		switch {
 		case a.buffer && b == nil:
-			return o.fail("%s must be a buffer, got a number", a.name)
-		case !a.buffer && b != nil:
-			return o.fail("%s must be a number, got a buffer", a.name)
+			return o.fail("%s must be a buffer, got %s", a.name, args[i].kind())
+		case !a.buffer && (b != nil || args[i].Text != ""):
+			return o.fail("%s must be a number, got %s", a.name, args[i].kind())
 		case !a.buffer:
 			continue
 		}

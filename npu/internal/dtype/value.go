@@ -113,6 +113,13 @@ func (t DType) Pack(v Value) (word uint64, problem string) {
 	return binary.LittleEndian.Uint64(b[:]), problem
 }
 
+// Unpack is the value that Pack has packed.
+func (t DType) Unpack(word uint64) Value {
+	var b [8]byte
+	binary.LittleEndian.PutUint64(b[:], word)
+	return t.Value(b[:], 0)
+}
+
 // parse reads the decimal text of a whole number.
 func (t DType) parse(text string) (bits uint64, problem string) {
 	digits := strings.TrimPrefix(text, "-")

@@ -1,6 +1,8 @@
 package lua51
 
 import (
+	"math"
+
 	lua "github.com/yuin/gopher-lua"
 )
 
@@ -88,8 +90,16 @@ func (m *meter) weighStore() {
 
 // store asks for what a table grows by.
 func (m *meter) store(o operands, in instruction) {
-	key, ok := o.value(in.b()).(lua.LNumber)
+	value := o.value(in.b())
+	key, ok := value.(lua.LNumber)
 	if !ok || key <= smallGrowth {
+		if value == lua.LNil {
+			m.refuseKey(o.register(in.a()), "nil")
+		}
+		return
+	}
+	if math.IsNaN(float64(key)) {
+		m.refuseKey(o.register(in.a()), "NaN")
 		return
 	}
 	t, ok := o.register(in.a()).(*lua.LTable)
@@ -102,6 +112,24 @@ func (m *meter) store(o operands, in instruction) {
 	}
 	if bytes > 0 && !m.room(bytes) {
 		raiseBare(m.global.CurrentThread, outOfMemory)
+	}
+}
+
+// refuseKey raises the error of a store into v with a key that no table can have, where a table gets it, also one that
+// has a handler: the machine would call that.
+func (m *meter) refuseKey(v lua.LValue, key string) {
+	L := m.global.CurrentThread
+	for range lua.MaxTableGetLoop {
+		if v == nil {
+			return
+		}
+		if v.Type() == lua.LTTable {
+			L.RaiseError("table index is %s", key)
+		}
+		v = metaField(L, v, "__newindex")
+		if v.Type() == lua.LTNil || v.Type() == lua.LTFunction { // there is none, or it gets the key
+			return
+		}
 	}
 }
 

@@ -96,21 +96,23 @@ func (in *Interp) baseLoad(L *lua.LState) int {
 	read := lua51.CheckFunction(L, 1)
 	name := lua51.OptString(L, 2, "=(load)")
 	var source []byte
+	asked := false
 	for in.policy == nil || len(source) <= maxSource { // more is refused below
 		results, err := in.threads.Call(L, read)
 		if err != nil {
 			return pushLoaded(L, nil, err)
 		}
 		if len(results) == 0 || results[0] == lua.LNil {
-			break
+			results = []lua.LValue{lua.LString("")}
 		}
 		piece, ok := lua51.Text(results[0])
 		if !ok {
 			return pushLoaded(L, nil, errors.New(lua51.Where(L)+"reader function must return a string"))
 		}
-		if piece == "" {
+		if piece == "" && (asked || len(source) > 0) {
 			break
 		}
+		asked = true // an end at once is asked for twice, as PUC Lua does
 		source = append(source, piece...)
 	}
 	fn, err := in.load(L, source, name)

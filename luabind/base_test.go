@@ -19,6 +19,8 @@ func TestLoad(t *testing.T) {
 		{`load(pieces("return ", 12, ".5"))()`, "12.5"},
 		{`load(pieces("return 1", "", " + 1"))()`, "1"},
 		{`load(pieces())()`, ""},
+		{`(function() local n = 0 load(function() n = n + 1 end) return n end)()`, "2"},
+		{`load(pieces("", "return 2", "", " + 1"))(), #left`, "2\t1"},
 		{`load(pieces("x x"), "=n")`, "nil\tn:1: '=' expected near 'x'"},
 		{`coroutine.wrap(function() return load(function() coroutine.yield() end) end)()`, "nil\tattempt to yield across metamethod/C-call boundary"},
 		{`select("#", pcall(load, pieces("return 1"), {})), #left`, "2\t1"},

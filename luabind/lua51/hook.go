@@ -31,7 +31,7 @@ func (t *Threads) debugSethook(L *lua.LState) int {
 	}
 	mask := cString(checkString(L, shift+2))
 	fn := checkFunction(L, shift+1)
-	count := max(optInt(L, shift+3, 0), 0)
+	count := optInt(L, shift+3, 0)
 	if strings.ContainsAny(mask, "cr") {
 		raise(L, "hooks for calls and returns are not there, only for lines and counts")
 	}
@@ -39,17 +39,13 @@ func (t *Threads) debugSethook(L *lua.LState) int {
 	if strings.Contains(mask, "l") {
 		h.mask = "l"
 	}
-	if h.mask == "" && count == 0 {
-		delete(t.hooks, th)
-	} else {
-		if t.hooks == nil {
-			t.hooks = make(hooks)
-		}
-		if old := t.hooks[th]; old != nil {
-			h.running = old.running
-		}
-		t.hooks[th] = h
+	if t.hooks == nil {
+		t.hooks = make(hooks)
 	}
+	if old := t.hooks[th]; old != nil {
+		h.running = old.running
+	}
+	t.hooks[th] = h
 	t.watch()
 	return 0
 }
@@ -78,17 +74,22 @@ func (t *Threads) hooked(L *lua.LState) (th *lua.LState, shift int) {
 	return t.logical(L), 0
 }
 
+// active reports whether h is ever called; debug.gethook knows it all the same.
+func (h *hook) active() bool { return h.mask != "" || h.count > 0 }
+
 // watch has the hooks asked before each instruction, or not.
 func (t *Threads) watch() {
 	t.meter.step = nil
-	if len(t.hooks) > 0 {
-		t.meter.step = t.step
+	for _, h := range t.hooks {
+		if h.active() {
+			t.meter.step = t.step
+		}
 	}
 }
 
 // inheritHook gives a new coroutine the hook of its maker.
 func (t *Threads) inheritHook(L, th *lua.LState) {
-	if h := t.hooks[t.logical(L)]; h != nil {
+	if h := t.hooks[t.logical(L)]; h != nil && h.active() {
 		for old := range t.hooks {
 			if old.Dead {
 				delete(t.hooks, old)

@@ -24,6 +24,10 @@ func read(L *lua.LState, f *file, first int) int {
 	for n := first; n <= top; n++ {
 		format := formatOf(L, n)
 		if err != nil {
+			if f.in == nil && isNumberFormat(L, n) { // scanf does not tell that a file cannot be read
+				L.Push(lua.LNil)
+				return 1
+			}
 			return pushResult(L, err)
 		}
 		var v lua.LValue
@@ -64,6 +68,11 @@ func formatOf(L *lua.LState, n int) func(*lua.LState, *bufio.Reader) (lua.LValue
 	}
 	argError(L, n, "invalid format")
 	return nil
+}
+
+func isNumberFormat(L *lua.LState, n int) bool {
+	s, ok := L.Get(n).(lua.LString)
+	return ok && len(s) > 1 && s[1] == 'n'
 }
 
 // readLine leaves out only the newline; the line may hold any other byte, also NUL.

@@ -85,6 +85,7 @@ var ioCases = []struct{ source, want string }{
 	{`local f = io.open("sample") p(pcall(f.read, f, -1))`, "true|one\r\n\ntwo 0x10 1e3 end"},
 	{`local f = io.open("sample") p(f:write("x")) p(f:write("")) p(f:write()) p(f:flush())`, "nil|Bad file descriptor|9\ntrue\ntrue\ntrue"},
 	{`local f = io.open("out", "w") p(f:write("a", 1.5, 2^53)) p(f:read()) p(f:seek()) p(f:seek("set", -1)) p(f:close())`, "true\nnil|Bad file descriptor|9\n22\nnil|Invalid argument|22\ntrue"},
+	{`local f = io.open("out", "w") p(f:read("*n")) p(f:read("*n", "*l")) p(f:read("*l", "*n"))`, "nil\nnil\nnil|Bad file descriptor|9"},
 	{`local f = io.open("out", "w") p(io.type(f)) f:close() p(tostring(f), io.type(f), io.type(1))`, "file\nfile (closed)|closed file|nil"},
 	{`p((tostring(io.stdout):gsub("0x%x+", "ADDR")))`, "file (ADDR)"},
 	{`local f = io.open("out", "w") f:close() p(pcall(f.read, f))`, "false|attempt to use a closed file"},

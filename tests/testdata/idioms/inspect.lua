@@ -34,6 +34,13 @@ for i = 1, 10000 do x = i end
 local hook, mask, count = debug.gethook()
 debug.sethook()
 print(counts > 50, type(hook), mask, count, debug.gethook())
+for _, n in ipairs{0, -1} do
+	debug.sethook(print, "", n)
+	hook, mask, count = debug.gethook()
+	print(hook == print, mask, count)
+end
+debug.sethook()
+print(debug.gethook())
 print(pcall(function() debug.sethook(function() debug.sethook() error("stop", 0) end, "", 10) while true do end end))
 local co = coroutine.create(function(a) local b = a * 2 coroutine.yield(b) end)
 coroutine.resume(co, 21)

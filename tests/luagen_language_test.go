@@ -177,6 +177,16 @@ func functionInfo(g *generator) {
 
 // wrong is an expression that fails, over z, which is nil, t, a table, and s, a text.
 func (g *generator) wrong() string {
+	if g.chance(20) {
+		term := func() string {
+			return g.pick("z", "s", "t.x", "GONE", "GONE.x", "'x'", "nil", "false", "1", "not nil", "not s", "G1", "id(z)", "z == 1", "(s and GONE)")
+		}
+		chain := term()
+		for range 1 + g.n(3) {
+			chain += g.pick(" and ", " or ") + term()
+		}
+		return fmt.Sprintf(g.pick("(%s).k", "(%s)()", "(%s):m()", "1 + (%s)", "#(%s)", "('' .. (%s)) + 1", "((%s) or GONE).k", "(%s)[1]"), chain)
+	}
 	return g.pick("z.x", "z[1]", "z.x.y", "t.x.y", "t.a.b.c", "z()", "t.x()", "t:nothing()", "s:nothing()", "z:m()", "GONE.x", "GONE()", "GONE.x.y", "t.x + 1", "1 + z", "z - 1", "s + 1", "1 * s", "-s", "-z", "2 ^ z", "z % 2", "t.x / t.y", "z .. s", "s .. z",
 		"t .. 1", "t.x .. t.y", "#z", "#5", "z < 1", "1 < z", "s < 1", "1 <= s", "t < t", "z < z", "t < 1", "true < false", "print < print", "print + 1", "print.x", "(1)()", "('x')()", "(nil).x", "(true).x", "(1).x.y", "('x').y.z", "s.x.y", "s()", "t[z].x", "setmetatable({}, {__index = function(t, k) return k + z end}).q",
 		"id(z).x", "id(z)()", "id(1) + id(z)", "t.f(z)", "t.g.h(1)", "string.rep()", "string.rep('x', {})", "('x'):rep({})", "('x'):bad()", "math.floor('x')", "ipairs()", "setmetatable(1, {})", "tonumber({}, 99)", "tostring()", "table.concat({1, {}, 3})", "table.insert(1, 2)", "select(0)", "unpack(1)", "error()", "next({}, 'x')", "rawset(1, 2, 3)", "assert(false, 'told')", "assert(nil)", "string.char(-1)", "string.format('%d', 'x')", "('x'):format(1, 2, {}) .. z", "coroutine.resume(1)", "loadstring(z)", "t[z]", "(function() t[z] = 1 end)()", "(function() t[0/0] = 1 end)()", "#t.x", "-t.x", "-{}", "{} + 1", "1 + {}", "{} .. 'x'", "({})()", "2 ^ {}", "z and 1 + z or s + 1")
@@ -236,6 +246,9 @@ func oddKeys(g *generator) {
 	k, l := g.pick("0", "1", "1.5", "'1'", "true", "2^53", "1e300", "0x10", "-1", "1/0", "''"), g.pick("0", "1", "1.0", "'1'", "16", "2^53 + 1", "-1/0", "1/0", "3 - 2", "0.5 + 1")
 	g.line("do local t = {} t[%s] = 'a' t[%s] = 'b' show(t[%s], t[%s], rawget(t, %s)) end", k, l, k, l, k)
 	g.line("try(function(n) local t = {} %s return t[n] end, %s)", g.pick("t[n] = 1", "rawset(t, n, 1)", "", "t = {[n] = 2}", "t.x, t[n] = 1, 2"), g.pick("0/0", "nil", "1", "0.5"))
+	handler := g.pick("function(t, k) called = called .. type(k) end", "setmetatable({}, {__newindex = function() called = 'deep' end})", "{}", "nil", "5")
+	g.line("do local called = '' try(function(n) local t = %s", g.pick("setmetatable({}, {__newindex = "+handler+"})", "newproxy(true) getmetatable(t).__newindex = "+handler))
+	g.line("\t%s return called end, %s) show(called) end", g.pick("t[n] = 1", "t[n], t.x = 1, 2", "rawset(t, n, 1)", "t[n + 1] = 1", "t[n] = nil"), g.pick("0/0", "nil", "1"))
 }
 
 func fractionLoops(g *generator) {
@@ -401,7 +414,7 @@ func indexChains(g *generator) {
 	g.line("try(function()")
 	g.line("\tlocal a = {x = 1, [1] = 'one'}")
 	g.line("\tlocal b = setmetatable({y = 2}, {__index = a, __newindex = %s})", g.pick("a", "nil", "function(t, k, v) rawset(t, k, v) end"))
-	g.line("\tlocal c = setmetatable({}, {__index = %s, __newindex = %s})", g.pick("b", "function(t, k) return b[k] end", "'text'", "5", "type"), g.pick("b", "nil", "a", "5"))
+	g.line("\tlocal c = setmetatable({}, {__index = %s, __newindex = %s})", g.pick("b", "function(t, k) return b[k] end", "'text'", "5", "type", "setmetatable({}, {__index = true})"), g.pick("b", "nil", "a", "5", "setmetatable({}, {__newindex = true})"))
 	g.line("\tshow(c.x, c.y, c[1], c.z, c.len)")
 	g.line("\tc.x, c.w = 10, 11 show(rawget(a, 'x'), rawget(a, 'w'), rawget(b, 'w'), rawget(c, 'w'), rawget(c, 'x'))")
 	g.line("\treturn c.w")

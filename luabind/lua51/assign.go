@@ -119,6 +119,18 @@ func isConst(e ast.Expr) bool {
 	return false
 }
 
+// constantTruth is what e counts as in a condition, where it is a constant.
+func constantTruth(e ast.Expr) (truth, known bool) {
+	switch e := e.(type) {
+	case *ast.NilExpr, *ast.FalseExpr:
+		return false, true
+	case *ast.UnaryNotOpExpr:
+		truth, known = constantTruth(e.Expr)
+		return !truth, known
+	}
+	return true, isConst(e)
+}
+
 // isSimple reports whether e is read by one instruction.
 func isSimple(e ast.Expr) bool {
 	_, ok := e.(*ast.IdentExpr)

@@ -77,6 +77,19 @@ func cannot(L *lua.LState, what string, v lua.LValue, which operand) int {
 	return 0
 }
 
+// cannotIndex explains an index operation on v, which has a name where it is the operand, and none where it is what
+// a table has for __index or __newindex.
+func cannotIndex(L *lua.LState, v lua.LValue) int {
+	which := indexed
+	if fn, pc := caller(L); fn != nil {
+		o := operands{currentFrame(L).parent, valuesOf(L)}
+		if reg := indexed(instruction(fn.Proto.Code[pc])); reg >= 0 && o.register(reg) != v {
+			which = func(instruction) int { return -1 }
+		}
+	}
+	return cannot(L, "index", v, which)
+}
+
 // cannotCall explains the call of what is no function; the nearest name in the table that lacks it is
 // suggested.
 func cannotCall(L *lua.LState, suggest Suggester) int {

@@ -107,6 +107,9 @@ func originOfTemporary(proto *lua.FunctionProto, pc, reg int) origin {
 		if in.b() < in.a() {
 			return originOf(proto, at, in.b())
 		}
+		if in.b() == in.a() { // the compiler ends `and` and `or` so
+			return originOfTemporary(proto, at, reg)
+		}
 	case lua.OP_GETGLOBAL:
 		return origin{"global", constantName(proto, in.bx()), 0, at}
 	case lua.OP_GETUPVAL:
@@ -189,11 +192,12 @@ func lastWrite(proto *lua.FunctionProto, pc, reg int) int {
 	return last
 }
 
+// writes reports whether in sets reg. A test counts, as in PUC Lua: what comes of `and` and `or` has no name.
 func writes(in instruction, reg int) bool {
 	a := in.a()
 	switch in.op() {
 	case lua.OP_SETGLOBAL, lua.OP_SETUPVAL, lua.OP_SETTABLE, lua.OP_SETTABLEKS, lua.OP_EQ, lua.OP_LT,
-		lua.OP_LE, lua.OP_TEST, lua.OP_RETURN, lua.OP_SETLIST, lua.OP_CLOSE, lua.OP_NOP:
+		lua.OP_LE, lua.OP_RETURN, lua.OP_SETLIST, lua.OP_CLOSE, lua.OP_NOP:
 		return false
 	case lua.OP_SELF:
 		return reg == a || reg == a+1

@@ -124,7 +124,7 @@ func typeIndex(L *lua.LState) int {
 	v, key := L.Get(1), L.Get(2)
 	switch handler := metaField(L, v, "__index").(type) {
 	case *lua.LNilType:
-		return cannot(L, "index", v, indexed)
+		return cannotIndex(L, v)
 	case *lua.LFunction:
 		L.Push(call(L, handler, v, key))
 	default:
@@ -137,7 +137,7 @@ func typeNewindex(L *lua.LState) int {
 	v, key, value := L.Get(1), L.Get(2), L.Get(3)
 	switch handler := metaField(L, v, "__newindex").(type) {
 	case *lua.LNilType:
-		return cannot(L, "index", v, indexed)
+		return cannotIndex(L, v)
 	case *lua.LFunction:
 		call(L, handler, v, key, value)
 	default:

@@ -253,6 +253,9 @@ func (r *rewriter) expr(e ast.Expr) ast.Expr {
 		r.exprs(e.Args)
 	case *ast.LogicalOpExpr:
 		e.Lhs, e.Rhs = r.nested(e.Lhs), r.nested(e.Rhs)
+		if truth, known := constantTruth(e.Lhs); known && truth == (e.Operator == "and") {
+			return single(e.Rhs) // so that it keeps its name
+		}
 	case *ast.RelationalOpExpr:
 		e.Lhs, e.Rhs = r.nested(e.Lhs), r.nested(e.Rhs)
 	case *ast.ArithmeticOpExpr:

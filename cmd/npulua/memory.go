@@ -38,7 +38,12 @@ func (p *program) watchMemory() (stop func()) {
 		return func() {}
 	}
 	limit := findMemoryLimit()
-	if limit == nil || limit.left() < 3*limit.reserve() { // it is a wonder that the program has started
+	if limit == nil {
+		return func() {}
+	}
+	if limit.left() < 3*limit.reserve() { // it would end the process at once
+		fmt.Fprintf(p.stderr, "npulua: memory is not watched: the process may have %d MiB (%s), of which %d are left at its start; where a script uses them up, Go ends it with a report\n",
+			limit.bytes>>20, limit.name, limit.left()>>20)
 		return func() {}
 	}
 	done, ended := make(chan struct{}), make(chan struct{})

@@ -19,6 +19,12 @@ func TestErrorText(t *testing.T) {
 		{" 5 ", " 5 "},
 		{"  attempt to", "  attempt to"},
 		{"", ""},
+		{"registry overflow", "stack overflow"},
+		{"x:1: registry overflow", "x:1: stack overflow"},
+		{"my registry overflow", "my registry overflow"},
+		{"x:1: my lua callstack overflow", "x:1: my lua callstack overflow"},
+		{"x:1: it said: registry overflow", "x:1: it said: registry overflow"},
+		{"x:1: I attempt to compare nil with nil", "x:1: I attempt to compare nil with nil"},
 	} {
 		if got := errorText(lua.LString(c.text)); got != lua.LString(c.want) {
 			t.Errorf("%q: %q, want %q", c.text, got, c.want)

@@ -140,7 +140,8 @@ func (v Devices) Warnings() string {
 func tidy(value string, count int) string {
 	var ids []int
 	for _, f := range strings.Split(value, ",") {
-		if id, err := strconv.Atoi(strings.TrimSpace(f)); err == nil && id >= 0 && (count == Unknown || id < count) {
+		f = strings.TrimLeft(strings.TrimSpace(f), "+")
+		if id, err := strconv.Atoi(f[:len(f)-len(strings.TrimLeft(f, "0123456789"))]); err == nil && id >= 0 && (count == Unknown || id < count) {
 			ids = append(ids, id)
 		}
 	}

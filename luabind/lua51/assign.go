@@ -9,11 +9,11 @@ import (
 // assign rewrites an assignment whose operands are rewritten already. As in PUC Lua, tables and keys are evaluated
 // before the values, but one that is a local is read when the store runs: the values may change it.
 func (r *rewriter) assign(s *ast.AssignStmt) ast.Stmt {
-	at := at{s}
+	here := at{s}
 	var body []ast.Stmt
 	local := func(name string, e ast.Expr) ast.Expr {
-		body = append(body, at.local([]string{name}, []ast.Expr{e}))
-		return at.ident(name)
+		body = append(body, here.local([]string{name}, []ast.Expr{e}))
+		return here.ident(name)
 	}
 	if len(s.Lhs) == 1 && len(s.Rhs) == 1 {
 		switch target := s.Lhs[0].(type) {
@@ -32,8 +32,9 @@ func (r *rewriter) assign(s *ast.AssignStmt) ast.Stmt {
 			}
 			if late { // the compiler would copy the key first; this way it copies it last, in as many instructions
 				s.Rhs[0] = local(valueName, s.Rhs[0])
+				at{target}.mark(target.Key) // it is read in the line of the store
 			}
-			return at.block(append(body, s))
+			return here.block(append(body, s))
 		}
 	}
 	for i, lhs := range s.Lhs {
@@ -56,7 +57,9 @@ func (r *rewriter) assign(s *ast.AssignStmt) ast.Stmt {
 			if !r.isRegister(lhs.Object) {
 				lhs.Object = local(fmt.Sprintf("\x00table%d", i), lhs.Object)
 			}
-			if !isConst(lhs.Key) && !r.isRegister(lhs.Key) {
+			if isConst(lhs.Key) || r.isRegister(lhs.Key) {
+				at{lhs}.mark(lhs.Key)
+			} else {
 				lhs.Key = local(fmt.Sprintf("\x00key%d", i), lhs.Key)
 			}
 		}
@@ -65,17 +68,17 @@ func (r *rewriter) assign(s *ast.AssignStmt) ast.Stmt {
 	for i := range names {
 		names[i] = fmt.Sprintf("%s%d", valueName, i)
 	}
-	body = append(body, at.local(names, s.Rhs))
+	body = append(body, here.local(names, s.Rhs))
 	for i := len(s.Lhs) - 1; i >= 0; i-- {
-		var value ast.Expr = at.ident(names[i])
+		var value ast.Expr = here.ident(names[i])
 		if field, ok := s.Lhs[i].(*ast.AttrGetExpr); ok {
 			value = r.stored(field.Key, value)
 		}
 		a := &ast.AssignStmt{Lhs: []ast.Expr{s.Lhs[i]}, Rhs: []ast.Expr{value}}
-		at.mark(a)
+		here.mark(a)
 		body = append(body, a)
 	}
-	return at.block(body)
+	return here.block(body)
 }
 
 func isName(e ast.Expr, name string) bool {

@@ -48,3 +48,16 @@ local names = {}
 for i = 1, 10 do local n, v = debug.getlocal(co, 1, i) if not n then break end names[i] = n .. "=" .. tostring(v) end
 print(table.concat(names, " "))
 print(type(debug.getregistry()), debug.getregistry()._LOADED == package.loaded, debug.getupvalue(print, 1), pcall(debug.setupvalue, print, 1, 2))
+lines = {}
+local tab, key = {}, 1
+local function change() key = key + 1 return key end
+debug.sethook(function(_, line) lines[#lines + 1] = line end, "l")
+tab[key] =
+	change()
+tab[key], tab.x =
+	change(),
+	change()
+debug.sethook()
+for i = 2, #lines do lines[i] = lines[i] - lines[1] end
+lines[1] = 0
+print(table.concat(lines, " "), tab[1], tab[2], tab[3], tab[4], tab.x)

@@ -71,7 +71,7 @@ func TestFormat(t *testing.T) {
 +-----+-------------+--------+--------------------+---------------------+-------------------+`},
 		{`{dev}`, `{device(0)}`},
 		{`1, {("x"):rep(80)}`, "1\n{\n  \"" + strings.Repeat("x", 80) + "\"\n}"},
-		{`select(2, pcall(npu.device, 9))`, "input 47:1: npu: device: there is no device 9: 1 visible [107001 ACL_ERROR_RT_INVALID_DEVICEID]\n" +
+		{`select(2, pcall(npu.device, 9))`, "input 48:1: npu: device: there is no device 9: 1 visible [107001 ACL_ERROR_RT_INVALID_DEVICEID]\n" +
 			"  hint: npu.device_count() says how many there are; they count from 0"},
 	} {
 		if got := s.eval(c.chunk); got != c.want+"\n" {

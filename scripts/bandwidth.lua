@@ -188,11 +188,7 @@ local function measure_path(t, path, list, here, there)
   for _, n in ipairs(list) do top = n <= fits and n or top end
   if not top then t:error("no size fits into the memory that is free") end
   if top < list[#list] then t:warn("sizes above %s do not fit into the memory that is free", measure.text(top, "B")) end
-  local what, ok, all = path.title, pcall(open_legs, path, top, npu.current_context(), there)
-  if not ok then
-    if type(all) ~= "string" and all.op == "host" then t:error("%s", all.message) end -- says nothing of the device
-    error(all, 0)
-  end
+  local all, what = open_legs(path, top, npu.current_context(), there), path.title
   if there then what = ("device %d to device %d"):format(here.id, there.id) end
   local peak
   for _, n in ipairs(list) do

@@ -11,19 +11,27 @@ import (
 // mostMessages bounds what npulua says of a script in a sandbox, in bytes: the script has its errors.
 const mostMessages = 64 << 10
 
-// cut is a writer that leaves out what is too much.
+// leastMessage is the room in bytes from which on nothing more is said.
+const leastMessage = 512
+
+// cut is a writer that leaves out what is too much. One text takes at most half of what is left: the reason why the script
+// ended may come after a giant message of its own.
 type cut struct {
 	w    io.Writer
 	left int
 }
 
 func (c *cut) Write(p []byte) (int, error) {
-	n := len(p)
+	const note = "\nnpulua: the rest is left out\n"
+	n, most := len(p), c.left/2
 	switch {
 	case c.left < 0:
 		return n, nil
-	case n > c.left:
-		p, c.left = append(bytes.Clone(p[:c.left]), "\nnpulua: the rest is left out\n"...), -1
+	case most < leastMessage:
+		p, c.left = []byte(note[1:]), -1
+	case n > most:
+		p = append(bytes.Clone(p[:most]), note...)
+		c.left -= most
 	default:
 		c.left -= n
 	}

@@ -132,7 +132,7 @@ func (g *Group) Settle(t *Thread, timeout time.Duration) (faults []StreamFault, 
 			return faults, err
 		}
 		st := states[0]
-		if err = st.unlessGone(synchronizeState(t, st, rest)); !finished(err) {
+		if err = synchronizeState(t, st, rest); !finished(err) {
 			return faults, t.reported(err, states...)
 		}
 		if !isGone(err) {

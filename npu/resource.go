@@ -259,7 +259,7 @@ func (r *resource) close(t *Thread, by string, force bool) error {
 	case r.stuck(t):
 		errs = append(errs, hinted(errorf(ErrNotSupported, "the work of its default stream goes on, so that context stays"), "it ends with the process"))
 	default:
-		err := t.callWhere(r.stillOpen, r.ctx, func(d driver.Driver) error { // at once, for whoever looks whether it is closed before a call
+		err := t.callWhere(r.check, r.ctx, func(d driver.Driver) error { // at once, for whoever looks whether it is closed before a call
 			if first = s.forget(r, at, by); !first {
 				return nil
 			}
@@ -291,14 +291,6 @@ func (r *resource) close(t *Thread, by string, force bool) error {
 	return errors.Join(errs...)
 }
 
-// stillOpen fails where r was closed meanwhile, and with it what it is in may be gone.
-func (r *resource) stillOpen() error {
-	if r.closed.Load() {
-		return r.gone()
-	}
-	return nil
-}
-
 // stuck reports whether r is a context whose destruction might never return: nobody waits for its work, which the
 // driver cannot break off and would wait for.
 func (r *resource) stuck(t *Thread) bool {
@@ -312,7 +304,7 @@ func (r *resource) stuck(t *Thread) bool {
 		return false
 	}
 	idle := false
-	err := t.callWhere(r.stillOpen, r.stream.ctx, func(d driver.Driver) error {
+	err := t.callWhere(r.check, r.stream.ctx, func(d driver.Driver) error {
 		idle = r.stream.idle(d)
 		return nil
 	})

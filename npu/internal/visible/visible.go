@@ -50,17 +50,16 @@ func Parse(value string, count int) Devices {
 	export := "export " + Variable + "=" + tidy(value, count)
 	fields := strings.Split(value, ",")
 	for i, f := range fields {
-		digits := strings.TrimLeft(f, "0123456789")
-		number := f[:len(f)-len(digits)]
+		number, rest := leadingDigits(f)
 		id, err := strconv.Atoi(number)
 		known := err == nil && (count == Unknown || id < count)
 		if known {
 			v.IDs = append(v.IDs, id)
 		}
 		switch {
-		case digits == "" && known:
+		case rest == "" && known:
 			continue
-		case digits == "" && number != "":
+		case rest == "" && number != "":
 			v.add(false, fmt.Sprintf("=%q: there is no device %s, and the runtime ignores it%s", value, number, andAfter(len(fields)-i-1)), export)
 		case f == "" && i > 0 && i == len(fields)-1:
 			v.add(false, fmt.Sprintf("=%q ends with a comma", value), export)
@@ -136,12 +135,18 @@ func (v Devices) Warnings() string {
 	return strings.Join(lines, "\n")
 }
 
+// leadingDigits cuts text after the digits that it begins with.
+func leadingDigits(text string) (digits, rest string) {
+	rest = strings.TrimLeft(text, "0123456789")
+	return text[:len(text)-len(rest)], rest
+}
+
 // tidy is the value that was probably meant.
 func tidy(value string, count int) string {
 	var ids []int
 	for _, f := range strings.Split(value, ",") {
-		f = strings.TrimLeft(strings.TrimSpace(f), "+")
-		if id, err := strconv.Atoi(f[:len(f)-len(strings.TrimLeft(f, "0123456789"))]); err == nil && id >= 0 && (count == Unknown || id < count) {
+		number, _ := leadingDigits(strings.TrimLeft(strings.TrimSpace(f), "+"))
+		if id, err := strconv.Atoi(number); err == nil && (count == Unknown || id < count) {
 			ids = append(ids, id)
 		}
 	}

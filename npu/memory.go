@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"npulua/npu/internal/driver"
-	"npulua/npu/internal/executor"
 )
 
 // memory is one allocation, as one handle sees it, and who uses it.
@@ -98,13 +97,13 @@ func (m *usage) settle(t *Thread, writesOnly bool) error {
 			return recordingError()
 		}
 		ticket := u.ticket
-		if !t.foreign(u.st) {
+		if !u.st.foreign(t.scheduler()) {
 			ticket = u.st.queued
 		}
 		u.st.pins.Add(1)
 		left, err := t.s.unfinished(t, []*streamState{u.st}, nil) // at no cost: it may be gone
 		if err == nil && left != nil {
-			err = u.st.unlessGone(t.wait(&executor.Target{Kind: executor.WaitStream, Context: u.st.ctx, Stream: u.st.h, Timeout: -1, KeepFaults: true, Gone: u.st.closed}))
+			err = u.st.unlessGone(t.wait(u.st.target(-1, true)))
 		}
 		u.st.pins.Add(-1)
 		if err != nil {

@@ -7,9 +7,11 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 	"weak"
 
 	"npulua/npu/internal/driver"
+	"npulua/npu/internal/executor"
 )
 
 // streamState is what outlives the handle: where the stream is and how far the host knows it done. It
@@ -37,11 +39,11 @@ type streamState struct {
 	lateErrors []error // of functions of Notify, not told yet; under session.mu
 }
 
-// foreign reports whether tasks of another scheduler than that of t use the stream: what is known of its
+// foreign reports whether tasks of another scheduler than mine, that of a thread, use the stream: what is known of its
 // commands, and their faults, are theirs.
-func (t *Thread) foreign(st *streamState) bool {
+func (st *streamState) foreign(mine *Scheduler) bool {
 	sch := st.sch.Load()
-	return sch != nil && t.task != nil && !t.task.sch.over && sch != t.task.sch
+	return sch != nil && mine != nil && !mine.over && sch != mine
 }
 
 // streamName tells streams apart for people, also where the handle is gone.
@@ -103,6 +105,11 @@ func (st *streamState) stillThere() error {
 		return errorf(ErrInvalidHandle, "the stream was closed")
 	}
 	return nil
+}
+
+// target waits for the work of st, at most so long; with keep its faults are left to a later wait.
+func (st *streamState) target(timeout time.Duration, keep bool) *executor.Target {
+	return &executor.Target{Kind: executor.WaitStream, Context: st.ctx, Stream: st.h, Timeout: timeout, KeepFaults: keep, Gone: st.closed}
 }
 
 // unlessGone is err, or nil where a wait for st ended because st was closed: nothing of it is left.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"npulua/npu/internal/driver"
-	"npulua/npu/internal/executor"
 )
 
 // Synchronize waits until all work queued on s so far is done, and returns the first fault of it,
@@ -53,11 +52,11 @@ func (s *Stream) Query(t *Thread) (bool, error) {
 }
 
 func synchronizeState(t *Thread, st *streamState, timeout time.Duration) error {
-	if t.foreign(st) {
-		return t.told(t.reach(&executor.Target{Kind: executor.WaitStream, Context: st.ctx, Stream: st.h, Timeout: timeout, KeepFaults: true, Gone: st.closed}))
+	if st.foreign(t.scheduler()) {
+		return t.told(t.reach(st.target(timeout, true)))
 	}
 	ticket := st.queued
-	err := t.reach(&executor.Target{Kind: executor.WaitStream, Context: st.ctx, Stream: st.h, Timeout: timeout, Gone: st.closed})
+	err := t.reach(st.target(timeout, false))
 	if finished(err) {
 		st.learn(ticket, err, nil)
 		err = st.withLate(t.s, err)
@@ -173,7 +172,7 @@ func (s *Session) synchronizeAll(t *Thread, r *resource, timeout time.Duration, 
 		errs = slices.Insert(errs, i, f.err)
 	}
 	for _, st := range all {
-		if !t.foreign(st) {
+		if !st.foreign(t.scheduler()) {
 			errs = append(errs, st.withLate(s, nil))
 		}
 	}
@@ -187,14 +186,14 @@ func (s *Session) unfinished(t *Thread, states []*streamState, add func(*streamS
 		return nil, nil
 	}
 	var left []*streamState
-	foreign := t.foreign // t itself is its goroutine's, on which callbacks run meanwhile
+	mine := t.scheduler()
 	err := t.call(0, func(d driver.Driver) error {
 		return s.exec.Untimed(func() error {
 			for _, st := range states {
 				done, gone := st.look(d)
 				switch {
 				case gone: // garbage collection took it
-				case done && (add == nil || foreign(st)):
+				case done && (add == nil || st.foreign(mine)):
 				case done:
 					st.learn(st.queued, own(s.exec.Fault(st.ctx, st.h)), add)
 				default:

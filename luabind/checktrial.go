@@ -66,7 +66,7 @@ func (c *call) open(t *trial) error {
 }
 
 // stopped is the error that ends the function of a test.
-func (c *call) stopped() error { return &scriptError{value: c.in.checks.stop} }
+func (c *call) stopped() error { return &scriptError{value: c.in.checks.stop, in: c.in} }
 
 // saying notes a message; with stop it ends the test.
 func saying(k check.Kind, name string, stop bool) func(*call, *trial) error {

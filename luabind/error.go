@@ -16,6 +16,7 @@ import (
 // scriptError is a Lua error on its way through Go: what was raised, and the traceback from there.
 type scriptError struct {
 	value lua.LValue
+	in    *Interp // whose value it is
 	trace string
 	whole bool // trace has all: a trail of the same text is another error's
 }

@@ -73,7 +73,11 @@ func (in *Interp) errorObject(e *npu.Error, op, here string) *lua.LTable {
 	}
 	var script *scriptError
 	if errors.As(e.Cause, &script) {
-		t.RawSetString("cause", script.value)
+		cause := script.value
+		if script.in != in { // a worker's, which has ended
+			cause = lua.LString(script.Error())
+		}
+		t.RawSetString("cause", cause)
 	}
 	return t
 }

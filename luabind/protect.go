@@ -32,7 +32,7 @@ func (in *Interp) caught(err error) error {
 	if !errors.As(err, &api) {
 		return err
 	}
-	return &scriptError{value: lua51.ErrorValue(err), trace: cleanTrace(api.StackTrace)}
+	return &scriptError{value: lua51.ErrorValue(err), in: in, trace: cleanTrace(api.StackTrace)}
 }
 
 // cleanTrace is a traceback for people, "" where it has no frames.

@@ -25,6 +25,7 @@ type worker struct {
 	function bool       // it runs a function, no file
 	group    *npu.Group // of the test that started it; nil: none
 	ctx      *lua51.Ending
+	thread   *npu.Thread   // of its goroutine
 	ended    *npu.Channel  // closed at the end, for scripts
 	gone     chan struct{} // closed after that, when nothing of the worker is left
 
@@ -61,7 +62,7 @@ var workerClass = &class[*worker]{
 }
 
 var workerFunctions = []function{
-	{"worker", doc{"(path or fn, ...)", "worker", "Runs a script file (`-`: standard input), or a function, in a Lua machine of its own, at the same time as this one; the values after it are its arguments. What goes there, by arguments, channels, results and the locals that the function uses, is copied: numbers, strings, booleans, tables of them without metatables (error objects may have theirs); channels, devices and host buffers go by reference, built-in functions, modules and kernels by name, functions of the script only as the one to run and what that uses. What two sides do with the elements of one host buffer is not ordered: hand it over by a channel, or write other parts of it. Globals of this script are not there. The order in which workers proceed is not fixed, also on the simulator; virtual time waits while one computes, but for no more than some ten million instructions at a time. `os.exit` in it ends the program. A worker that fails and is never joined is reported at exit, with status 1; the script ends when all workers have ended.", "100000 for what cannot go there; an error of compiling; 100003 for a file that cannot be read; 207001 where 1,000 run already", `local w = npu.worker(function(n) local sum = 0 for i = 1, n do sum = sum + i end return sum end, 1e6)`}, nil, moduleWorker},
+	{"worker", doc{"(path or fn, ...)", "worker", "Runs a script file (`-`: standard input), or a function, in a Lua machine of its own, at the same time as this one; the values after it are its arguments. What goes there, by arguments, channels, results and the locals that the function uses, is copied: numbers, strings, booleans, tables of them without metatables (error objects may have theirs); channels, devices and host buffers go by reference, built-in functions, modules and kernels by name, functions of the script only as the one to run and what that uses. What two sides do with the elements of one host buffer is not ordered: hand it over by a channel, or write other parts of it. Globals of this script are not there. The order in which workers proceed is not fixed, also on the simulator; virtual time waits while one computes, but for no more than some ten million instructions at a time. `os.exit` in it ends the program. A worker that fails and is never joined is reported at exit, with status 1; the script ends when all workers have ended. A worker ends when its tasks have, and the callbacks and kernels in Lua that it has queued; other work of its streams goes on.", "100000 for what cannot go there; an error of compiling; 100003 for a file that cannot be read; 207001 where 1,000 run already", `local w = npu.worker(function(n) local sum = 0 for i = 1, n do sum = sum + i end return sum end, 1e6)`}, nil, moduleWorker},
 }
 
 func (w *worker) status() npu.TaskState {
@@ -123,8 +124,8 @@ func moduleWorker(c *call) error {
 	w.ended.SetName(w.String())
 
 	w.ctx = lua51.NewEnding(root.ctx)
-	thread := in.session.NewThread(w.ctx) // from now on time waits for it
-	go w.run(thread, build, parcel{args, p.held})
+	w.thread = in.session.NewThread(w.ctx) // from now on time waits for it
+	go w.run(build, parcel{args, p.held})
 	c.push(in.workerType.wrap(w, &w.bound))
 	return nil
 }
@@ -202,15 +203,15 @@ func (in *Interp) workerMain(c *call, p *packer) (func(u *unpacker) lua.LValue, 
 var errEnd = errors.New("the worker was cancelled")
 
 // run is the goroutine of w.
-func (w *worker) run(thread *npu.Thread, build func(*unpacker) lua.LValue, args parcel) {
+func (w *worker) run(build func(*unpacker) lua.LValue, args parcel) {
 	defer w.parent.forgetWorker(w)
 	defer close(w.gone)
-	m := w.parent.newWorkerMachine(w, thread)
+	m := w.parent.newWorkerMachine(w)
 	w.parent.giveMachine() // it is on the heap now
 	var results []lua.LValue
 	var err error
 	if w.group != nil { // what it makes goes with it
-		err = thread.Scope(func() (err error) {
+		err = w.thread.Scope(func() (err error) {
 			results, err = w.script(m, build, args)
 			return err
 		})
@@ -236,7 +237,7 @@ func (w *worker) run(thread *npu.Thread, build func(*unpacker) lua.LValue, args 
 	m.closeCSV()
 	m.memory.leave(m.threads)
 	m.L.Close()
-	thread.Close()
+	w.thread.Close()
 	w.ctx.End(nil)
 }
 
@@ -266,6 +267,9 @@ func (w *worker) script(m *Interp, build func(*unpacker) lua.LValue, args parcel
 		err = m.sched.Finish()
 	}
 	m.sched.Abandon()
+	if e := m.sched.FinishCalls(); err == nil {
+		err = e
+	}
 	if err == nil {
 		err = m.failure()
 	}
@@ -311,9 +315,9 @@ func (in *Interp) packResults(results []lua.LValue, err error) (parcel, error) {
 }
 
 // newWorkerMachine makes the machine of w, in the session of in.
-func (in *Interp) newWorkerMachine(w *worker, thread *npu.Thread) *Interp {
+func (in *Interp) newWorkerMachine(w *worker) *Interp {
 	root := in.root()
-	m := &Interp{parent: root, session: in.session, thread: thread, sites: &sites{table: in.sites.table}}
+	m := &Interp{parent: root, session: in.session, thread: w.thread, sites: &sites{table: in.sites.table}}
 	m.ctx = w.ctx
 	m.opts, m.memory, m.policy = root.opts, root.memory, root.policy
 	m.opts.Stdin = noInput{}
@@ -390,7 +394,7 @@ func (in *Interp) workerFailure(w *worker, err error, told bool) error {
 		if u.err != nil {
 			return u.err
 		}
-		return &scriptError{value: value, trace: x.trace, whole: true}
+		return &scriptError{value: value, in: in, trace: x.trace, whole: true}
 	case *npu.Error:
 		e := *x
 		return &e
@@ -410,8 +414,14 @@ func workerCancel(c *call, w *worker) error {
 		w.cancelledAt = c.site
 	}
 	w.mu.Unlock()
-	w.ctx.End(errEnd)
+	w.end()
 	return nil
+}
+
+// end ends the script; no time passes before it notices.
+func (w *worker) end() {
+	w.ctx.End(errEnd)
+	w.thread.Wake()
 }
 
 // finishWorkers waits, at the end of the main script, for the workers that still run. It reports whether
@@ -460,7 +470,7 @@ func (in *Interp) endWorkers() {
 		}
 		for _, w := range list {
 			if w.status() == npu.TaskRunning {
-				w.ctx.End(errEnd)
+				w.end()
 			}
 		}
 		for _, w := range list { // one may have started another meanwhile

@@ -15,6 +15,7 @@ func (s *Stream) Callback(t *Thread, fn func() error) error {
 	if err != nil {
 		return err
 	}
+	q.calls = true
 	e, caller, st, ticket := t.s.exec, t.c, s.state, s.state.queued
 	if g := st.recording.Load(); g != nil {
 		runs := g.runs
@@ -51,6 +52,7 @@ func (s *Stream) Notify(t *Thread, fn func() error) error {
 	if s.state.recording.Load() != nil {
 		return q.cancel(hinted(errorf(ErrNotSupported, "a callback that nothing waits for cannot be recorded in a graph"), "leave blocking = false out"))
 	}
+	q.calls = true
 	sess, caller, st, ticket, site := t.s, t.c, s.state, s.state.queued, t.Site
 	q.Func = func() error {
 		return sess.exec.Later(caller, fn, func(err error) {

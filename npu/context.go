@@ -102,11 +102,12 @@ func (c *Context) Closed() bool { return c.res.closed.Load() }
 // with other streams, and closes with the context.
 func (c *Context) DefaultStream() *Stream { return c.deflt }
 
-// DefaultStreamFor is DefaultStream for the tasks of t's scheduler, which is the only one from now on that
-// can have it: ErrStreamContext for others, since a stream belongs to one goroutine at a time.
+// DefaultStreamFor is DefaultStream for the tasks of t's scheduler, which is the only one that can
+// have it while it lives: ErrStreamContext for others, since a stream belongs to one goroutine at a time.
 func (c *Context) DefaultStreamFor(t *Thread) (*Stream, error) {
-	sch := &c.deflt.state.sch
-	if !sch.CompareAndSwap(nil, t.scheduler()) && sch.Load() != t.scheduler() {
+	sch, mine := &c.deflt.state.sch, t.scheduler()
+	owner := sch.Load()
+	if owner != mine && (owner != nil && !owner.ended.Load() || !sch.CompareAndSwap(owner, mine)) {
 		return nil, hinted(errorf(ErrStreamContext, "the default stream is used by another worker"), "make a stream with create_stream")
 	}
 	return c.deflt, nil

@@ -26,6 +26,7 @@ type Graph struct {
 	stale bool
 	open  uint64 // Session.closings when all of uses were open
 	runs  *graphRuns
+	calls bool // it runs host functions
 
 	rec *graphRecording // while it is being recorded; nil: it is done
 }
@@ -280,7 +281,7 @@ func (g *Graph) Replay(t *Thread, s *Stream) error {
 	if s.state.recording.Load() != nil {
 		return q.cancel(replayRecordedError())
 	}
-	q.Graph = g.h
+	q.Graph, q.calls = g.h, g.calls
 	for _, u := range g.uses {
 		u.root.used(s.state, t.Site, u.write)
 	}

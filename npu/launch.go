@@ -65,7 +65,7 @@ func (s *Stream) Launch(t *Thread, k *Kernel, blocks int64, args []Arg) error {
 			return q.cancel(b.usable())
 		}
 	}
-	q.Kernel = h
+	q.Kernel, q.calls = h, v.caller != nil
 	q.Blocks = uint32(blocks)
 	q.Args = k.pack(q.Args[:0], args, &v, q.memory)
 	if s.state.recording.Load() != nil {

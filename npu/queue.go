@@ -11,9 +11,10 @@ import (
 type queued struct {
 	executor.Pending
 	*driver.Command
-	s   *Stream
-	t   *Thread
-	err error // why it is not submitted
+	s     *Stream
+	t     *Thread
+	calls bool  // it runs host functions
+	err   error // why it is not submitted
 }
 
 // begin waits until s has room, claims a place for a command of s, and then looks whether s and what the command works
@@ -79,6 +80,9 @@ func (q *queued) submit() error {
 		return q.cancel(q.err)
 	}
 	q.s.state.queued++
+	if q.calls {
+		q.s.state.calls = q.s.state.queued
+	}
 	q.Pending.Submit()
 	if q.t.s.opts.Blocking {
 		return goneOr(synchronizeState(q.t, q.s.state, -1), q.s.check)
@@ -92,7 +96,9 @@ func (q *queued) note(n graphNode, after ...int) error {
 		return q.cancel(q.err)
 	}
 	n.op, n.site = q.Command.Op, q.t.Site
-	q.s.state.recording.Load().note(q.s.state, n, after...)
+	g := q.s.state.recording.Load()
+	g.note(q.s.state, n, after...)
+	g.calls = g.calls || q.calls
 	q.Pending.Submit()
 	return nil
 }

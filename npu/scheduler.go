@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"npulua/npu/internal/executor"
@@ -33,6 +34,7 @@ type Scheduler struct {
 	fresh   bool               // the running task has got its turn since the last call of Turn
 	closed  bool               // nothing is spawned any more
 	over    bool               // the session closes: no task but the one that closes it runs again
+	ended   atomic.Bool        // its first thread has ended: its streams are anybody's
 	unhook  func()             // undoes what SetContext began; nil: nothing
 
 	name       string           // of the first task, for messages; "": main
@@ -76,6 +78,7 @@ func (s *Scheduler) SetName(name string, number int) {
 
 // end takes s out of the session: its first thread has ended.
 func (s *Scheduler) end() {
+	s.ended.Store(true)
 	s.s.mu.Lock()
 	defer s.s.mu.Unlock()
 	s.s.schedulers = slices.DeleteFunc(s.s.schedulers, func(x *Scheduler) bool { return x == s })
@@ -217,6 +220,23 @@ func (s *Scheduler) yield() {
 func (s *Scheduler) Finish() error {
 	for len(s.live) > 0 {
 		if err := s.tasks()[0].ended(s.main, -1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// FinishCalls waits, as the first task, until the host functions have run that tasks of s have queued, also as kernels and in
+// graphs: nobody runs them once s has ended. An error is that of the wait; faults of the work stay.
+func (s *Scheduler) FinishCalls() error {
+	t := s.main.thread
+	states, unpin := s.s.pinStreams(s.s.root)
+	defer unpin()
+	for _, st := range states {
+		if st.sch.Load() != s || st.calls <= st.synced.Load() || st.recording.Load() != nil {
+			continue
+		}
+		if err := st.unlessGone(t.wait(st.target(-1, true))); err != nil {
 			return err
 		}
 	}

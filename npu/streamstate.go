@@ -21,6 +21,7 @@ type streamState struct {
 	ctx    driver.Context
 	h      driver.Stream // 0: the default stream of ctx
 	queued uint64        // commands submitted
+	calls  uint64        // the last of them that runs a host function
 	stop   *stopping     // of the context
 	closed *atomic.Bool  // of its resource, or of the context that it is the default stream of
 	pins   atomic.Int32  // waits under way: garbage collection must not take it
@@ -40,10 +41,10 @@ type streamState struct {
 }
 
 // foreign reports whether tasks of another scheduler than mine, that of a thread, use the stream: what is known of its
-// commands, and their faults, are theirs.
+// commands, and their faults, are theirs while that scheduler lives.
 func (st *streamState) foreign(mine *Scheduler) bool {
 	sch := st.sch.Load()
-	return sch != nil && mine != nil && !mine.over && sch != mine
+	return sch != nil && !sch.ended.Load() && mine != nil && !mine.over && sch != mine
 }
 
 // streamName tells streams apart for people, also where the handle is gone.

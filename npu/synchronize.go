@@ -97,7 +97,6 @@ func (s *Session) synchronizeAll(t *Thread, r *resource, timeout time.Duration, 
 	if recording {
 		return recordingError()
 	}
-	var states []*streamState
 	told := make(map[*stopping]*Error)
 	var errs []error
 	var found []streamFault
@@ -118,21 +117,12 @@ func (s *Session) synchronizeAll(t *Thread, r *resource, timeout time.Duration, 
 			found = append(found, streamFault{st, err})
 		}
 	}
-	s.mu.Lock()
-	r.each(func(r *resource) {
-		if st := r.stream; st != nil {
-			st.pins.Add(1)
-			told[st.stop] = st.stop.told.Load()
-			states = append(states, st)
-		}
-	})
-	s.mu.Unlock()
-	all := states
-	defer func() {
-		for _, st := range all {
-			st.pins.Add(-1)
-		}
-	}()
+	all, unpin := s.pinStreams(r)
+	defer unpin()
+	for _, st := range all {
+		told[st.stop] = st.stop.told.Load()
+	}
+	states := all
 
 	begin, err := t.Now()
 	if err != nil {
@@ -177,6 +167,23 @@ func (s *Session) synchronizeAll(t *Thread, r *resource, timeout time.Duration, 
 		}
 	}
 	return onceLost(errors.Join(errs...))
+}
+
+// pinStreams gives the streams below r; garbage collection takes none of them until unpin is called.
+func (s *Session) pinStreams(r *resource) (states []*streamState, unpin func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.each(func(r *resource) {
+		if st := r.stream; st != nil {
+			st.pins.Add(1)
+			states = append(states, st)
+		}
+	})
+	return states, func() {
+		for _, st := range states {
+			st.pins.Add(-1)
+		}
+	}
 }
 
 // unfinished is what of states has work left. The others are done: add gets their faults; with nil

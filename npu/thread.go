@@ -42,6 +42,10 @@ func (t *Thread) Close() {
 	}
 }
 
+// Wake has a wait of t look whether its context has ended: virtual time does not go on before. It may be called from
+// any goroutine.
+func (t *Thread) Wake() { t.c.Wake() }
+
 // SetContext replaces what interrupts the waits of t.
 func (t *Thread) SetContext(ctx context.Context) { t.c.SetContext(ctx) }
 

@@ -126,7 +126,7 @@ func (c *Caller) Close() {
 		return
 	}
 	if a := c.action.Swap(nil); a != nil {
-		a.end(errGone())
+		a.end(ErrGone)
 	}
 	c.e.mu.Lock()
 	delete(c.e.registered, c)

@@ -293,8 +293,8 @@ func TestLaterOfClosedCaller(t *testing.T) {
 	})
 	gone.Close()
 	look(t, c, func() {
-		if err := late(); codeOf(err) != driver.CodeInternal {
-			t.Errorf("Later() = %v after Close, want %v", err, driver.CodeInternal)
+		if err := late(); err != executor.ErrGone {
+			t.Errorf("Later() = %v after Close, want %v", err, executor.ErrGone)
 		}
 	})
 	if err := c.Wait(timer(1)); err != nil {

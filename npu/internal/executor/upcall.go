@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 
@@ -25,9 +26,8 @@ func (a *action) end(err error) {
 	}
 }
 
-func errGone() error {
-	return driver.Errorf(driver.CodeInternal, driver.OpHostFunc.Call(), "the thread that queued the host function has ended")
-}
+// ErrGone is what becomes of a host function whose caller has ended.
+var ErrGone = errors.New("the thread that queued it has ended")
 
 // Upcall runs fn on caller and returns its error. A driver with a clock calls it on the executor's
 // thread, another on a thread of its own; it blocks that thread. The caller runs fn at its next
@@ -37,7 +37,10 @@ func (e *Executor) Upcall(c *Caller, fn func() error) error {
 		c.upcalls.Lock()
 		defer c.upcalls.Unlock()
 	}
-	if err := c.ctx.Err(); err != nil {
+	if c.closed.Load() {
+		return ErrGone
+	}
+	if err := c.Err(); err != nil {
 		return err
 	}
 	a := &action{fn: fn, wake: make(chan struct{}, 1)}
@@ -52,7 +55,7 @@ func (e *Executor) Upcall(c *Caller, fn func() error) error {
 		alone = e.alone
 	}
 	if c.closed.Load() && c.action.CompareAndSwap(a, nil) {
-		return errGone()
+		return ErrGone
 	}
 	c.notify()
 	spin := e.rounds(c.spin)
@@ -67,12 +70,12 @@ func (e *Executor) Upcall(c *Caller, fn func() error) error {
 		case <-a.wake:
 		case <-c.ctx.Done():
 			if c.action.CompareAndSwap(a, nil) {
-				return c.ctx.Err() // it never began
+				return c.Err() // it never began
 			}
 			<-a.wake
 		case <-alone:
 			if c.action.CompareAndSwap(a, nil) {
-				return errGone()
+				return ErrGone
 			}
 			<-a.wake
 		}
@@ -110,7 +113,7 @@ type post struct {
 // driver with a clock calls it on the executor's thread, another from anywhere.
 func (e *Executor) Later(c *Caller, fn func() error, done func(error)) error {
 	if c.closed.Load() {
-		return errGone()
+		return ErrGone
 	}
 	c.posts.mu.Lock()
 	c.posts.list = append(c.posts.list, post{fn, done})

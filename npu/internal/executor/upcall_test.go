@@ -79,7 +79,7 @@ func TestUpcallOfNobody(t *testing.T) {
 		gone.Close()
 		gone.Close() // counts once
 		f.todo = []todo{{1, func() {
-			if err := e.Upcall(gone, never); codeOf(err) != driver.CodeInternal {
+			if err := e.Upcall(gone, never); err != executor.ErrGone {
 				t.Errorf("got %v", err)
 			}
 		}}}
@@ -104,7 +104,7 @@ func TestUpcallOfNobody(t *testing.T) {
 		<-began
 		gone.Close()
 		within(t, "the call", func() {
-			if err := <-errs; codeOf(err) != driver.CodeInternal {
+			if err := <-errs; err != executor.ErrGone {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -137,7 +137,7 @@ func TestUpcallOfNobody(t *testing.T) {
 		defer idle.Close()
 		defer c.Close()
 		f.todo = []todo{{1, func() {
-			if err := e.Upcall(idle, never); codeOf(err) != driver.CodeInternal {
+			if err := e.Upcall(idle, never); err != executor.ErrGone {
 				t.Errorf("got %v", err)
 			}
 		}}}

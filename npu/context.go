@@ -130,7 +130,7 @@ func (c *Context) Synchronize(t *Thread, timeout time.Duration) error {
 	if err := c.res.check(); err != nil {
 		return err
 	}
-	return goneOr(t.s.synchronizeAll(t, c.res, timeout, false), c.res.check)
+	return goneOr(t.s.synchronizeAll(t, c.res, timeout, toSynchronize), c.res.check)
 }
 
 // contextOptions names the options of a context, with the vendor's numbers.

@@ -235,7 +235,7 @@ func (dev *Device) Synchronize(t *Thread, timeout time.Duration) error {
 	if err := dev.check(); err != nil {
 		return err
 	}
-	return goneOr(t.s.synchronizeAll(t, dev.res, timeout, false), dev.check)
+	return goneOr(t.s.synchronizeAll(t, dev.res, timeout, toSynchronize), dev.check)
 }
 
 // Close waits for all queued work, which the runtime would drop, closes everything on the device, contexts and memory

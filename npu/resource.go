@@ -225,9 +225,10 @@ func (r *resource) close(t *Thread, by string, force bool) error {
 		t.task.shield++
 		defer func() { t.task.shield-- }()
 	}
-	// What closes along with its parent takes no time of its own: how much is left of it depends on
-	// when garbage was collected.
-	along := by != "" && by != "scope" && by != "session"
+	// What closes along with something else takes no time of its own: how much is left of it depends on when garbage was
+	// collected.
+	along := by != ""
+	withParent := along && by != "scope" && by != "session"
 	force = force || t.group.abandoned()
 	var errs []error
 	if !force && r.before != nil {
@@ -237,8 +238,12 @@ func (r *resource) close(t *Thread, by string, force bool) error {
 		}
 		errs = append(errs, err)
 	}
-	if !force && !along && (r.stream != nil || len(children) > 0) {
-		err := s.synchronizeAll(t, r, -1, true)
+	if !force && !withParent && (r.stream != nil || len(children) > 0) {
+		why := toClose
+		if along {
+			why = toCloseAlong
+		}
+		err := s.synchronizeAll(t, r, -1, why)
 		if t.c.Err() == nil { // else it says only that t was ended
 			errs = append(errs, err)
 		}

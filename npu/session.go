@@ -248,7 +248,7 @@ func (s *Session) Close(force bool) error {
 	var err error
 	if !force && s.rehearsesHangs(t) { // one wait for all work, instead of one for each handle that hung work uses
 		told := s.hangTold.Load()
-		err = s.synchronizeAll(t, s.root, -1, true)
+		err = s.synchronizeAll(t, s.root, -1, toClose)
 		force = err != nil
 		if told {
 			err = unlessHangs(err)
@@ -274,7 +274,7 @@ func (s *Session) Close(force bool) error {
 
 // Settle waits for all queued work, and returns the faults of it that nobody has been told.
 func (s *Session) Settle(t *Thread) error {
-	err := s.synchronizeAll(t, s.root, -1, true)
+	err := s.synchronizeAll(t, s.root, -1, toClose)
 	if t.c.Err() != nil { // it says only that t was ended
 		return nil
 	}

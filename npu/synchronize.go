@@ -87,10 +87,19 @@ type streamFault struct {
 	err error
 }
 
-// synchronizeAll waits for every stream below r and joins their faults; with closing it leaves out
-// those that were told before. Streams that were dropped count, whether garbage collection has taken
-// them or not, and take no time of their own.
-func (s *Session) synchronizeAll(t *Thread, r *resource, timeout time.Duration, closing bool) error {
+// waitFor is why streams are waited for.
+type waitFor uint8
+
+const (
+	toSynchronize waitFor = iota // the program asks
+	toClose                      // r is being closed: faults that were told before are left out
+	toCloseAlong                 // toClose, with something else: streams that are done take no time
+)
+
+// synchronizeAll waits for every stream below r and joins their faults. Streams that were dropped count, whether garbage
+// collection has taken them or not, and take no time of their own.
+func (s *Session) synchronizeAll(t *Thread, r *resource, timeout time.Duration, why waitFor) error {
+	closing := why != toSynchronize
 	s.mu.Lock()
 	recording := r.recording()
 	s.mu.Unlock()
@@ -127,6 +136,11 @@ func (s *Session) synchronizeAll(t *Thread, r *resource, timeout time.Duration, 
 	begin, err := t.Now()
 	if err != nil {
 		return err
+	}
+	if why == toCloseAlong {
+		if states, err = s.unfinished(t, states, add); err != nil {
+			return err
+		}
 	}
 	for len(states) > 0 {
 		left := time.Duration(-1)

@@ -2,7 +2,6 @@ package tests
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -53,12 +52,13 @@ var computing = map[string]string{
 		local ctx = npu.device(0).context
 		local free = ctx.device:memory().free
 		local function waste() for i = 1, 50 do ctx:alloc("uint8", 4096) ctx:create_stream() ctx:create_event() end end
+		npu.scope(waste)
 		waste()
 		collectgarbage()
 		print(free - ctx.device:memory().free, npu.stats().live.stream, npu.time())`,
 }
 
-// Scripts print the same whatever else the machine does, and however many CPUs there are.
+// Scripts print the same whatever else the machine does, however many CPUs there are, and whenever garbage is collected.
 func TestSameOutput(t *testing.T) {
 	long(t, "it runs some scripts many times")
 	stop := make(chan struct{})
@@ -75,6 +75,7 @@ func TestSameOutput(t *testing.T) {
 		}()
 	}
 	runs := map[string][]string{
+		"bandwidth": {"run", "bandwidth", "--max-size", "1M"},
 		"latency":   {"run", "latency", "--count", "20", "--warmup", "2"},
 		"leakcheck": {"run", "leakcheck", "--rounds", "3"},
 		"health":    {"run", "health"},
@@ -93,14 +94,14 @@ func TestSameOutput(t *testing.T) {
 	for name, args := range runs {
 		t.Run(name, func(t *testing.T) {
 			var want []byte
-			for _, cpus := range []int{1, 8} {
-				_, out, stderr, _ := npulua(t, []string{fmt.Sprint("GOMAXPROCS=", cpus)}, append([]string{"--sim=910b:2"}, args...)...)
+			for _, env := range [][]string{{"GOMAXPROCS=1", "GOGC=off"}, {"GOMAXPROCS=8", "GOGC=1"}} {
+				_, out, stderr, _ := npulua(t, env, append([]string{"--sim=910b:2"}, args...)...)
 				got := append(out, stderr...)
 				if want == nil {
 					want = got
 				}
 				if !bytes.Equal(got, want) {
-					t.Errorf("with %d CPUs it prints\n%s\nand with one\n%s", cpus, got, want)
+					t.Errorf("with %v it prints\n%s\nand before\n%s", env, got, want)
 				}
 				if len(out) == 0 {
 					t.Errorf("it prints nothing: %s", stderr)

@@ -222,10 +222,18 @@ func (g *npuGenerator) use(s *genHandle, buffers ...*genHandle) {
 				u.idle, u.faulty = true, false
 			default:
 				b.unclear = true
+				g.unclear(u) // it may read b before that, or after
 			}
 		}
 		b.users = slices.DeleteFunc(b.users, func(u *genHandle) bool { return u == s || u.idle })
 		b.users = append(b.users, s)
+	}
+}
+
+// unclear notes that what the work of s writes depends on how far other streams come.
+func (g *npuGenerator) unclear(s *genHandle) {
+	for _, b := range slices.Concat(g.buffers, g.hosts) {
+		b.unclear = b.unclear || slices.Contains(b.users, s)
 	}
 }
 

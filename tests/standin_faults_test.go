@@ -49,6 +49,37 @@ c:create_stream():close()
 	}
 }
 
+// A fault of a replay is that of the graph which has a launch of its number, whichever of several replays is waited for
+// first.
+func TestStandinReplays(t *testing.T) {
+	t.Parallel()
+	const script = `local bad, dev = npu.kernel "vector_add", npu.device(0)
+local a, b = dev.context, dev:create_context()
+local s, o = a:create_stream(), b:create_stream()
+local x = a:alloc("float32", 8)
+o:fill(x, 0) o:synchronize()
+s:launch(bad, 1, x, x, x, 8) s:launch(bad, 1, x, x, x, 8) s:synchronize()
+local g = s:capture(function()
+	s:launch(bad, 1, x, x, x, 1000)
+	s:launch(bad, 1, x, x, x, 1000)
+end)
+local h = o:capture(function() o:launch(bad, 1, x, x, x, 1000) end)
+local ran = 0
+g:replay(s) s:callback(function() ran = ran + 1 end)
+h:replay(o) o:callback(function() ran = ran + 1 end)
+repeat npu.sleep(0.001) until ran == 2
+print(select(2, pcall(s.synchronize, s)).where)
+o:launch(bad, 1, x, x, x, 1000)
+print(select(2, pcall(o.synchronize, o)).where)
+`
+	for _, switches := range []string{"", "told_late=1", "late_us=3000"} {
+		out, stderr, err := faultsOver(t, switches, script)
+		if want := "(command line):8\n(command line):11\n"; out != want || stderr != "" || err != nil {
+			t.Errorf("%q: %v\n%s%s\nwant\n%s", switches, err, out, stderr, want)
+		}
+	}
+}
+
 // A reset does not wait for work that can never end.
 func TestStandinReset(t *testing.T) {
 	t.Parallel()

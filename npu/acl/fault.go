@@ -320,14 +320,9 @@ func (d *Driver) claim(s *stream, e *driver.Error) {
 		return
 	}
 	ofReplay := e != nil && e.Code == driver.CodeGraphFailed
-	if !ofReplay { // it may be of a replay on another stream
-		for _, c := range d.contexts {
-			for _, x := range d.streamsOf(c) {
-				if x != s && c.device == s.ctx.device && x.log.replays() {
-					return
-				}
-			}
-		}
+	others := d.replayersBeside(s)
+	if !ofReplay && len(others) > 0 { // it may be of them
+		return
 	}
 	taken := make(map[replayed]bool)
 	d.strange = slices.DeleteFunc(d.strange, func(x exception) bool {
@@ -335,7 +330,7 @@ func (d *Driver) claim(s *stream, e *driver.Error) {
 			return false
 		}
 		at, node := s.log.recorded(int64(x.task), taken)
-		if at == unknown {
+		if at == unknown || node == nil && slices.ContainsFunc(others, func(o *stream) bool { return o.log.numbers(int64(x.task)) }) {
 			return false
 		}
 		taken[replayed{at, node}] = true
@@ -354,9 +349,28 @@ func (d *Driver) claim(s *stream, e *driver.Error) {
 	})
 }
 
+// replayersBeside are the other streams of the device of s that have replays.
+func (d *Driver) replayersBeside(s *stream) (list []*stream) {
+	for _, c := range d.contexts {
+		for _, x := range d.streamsOf(c) {
+			if x != s && c.device == s.ctx.device && x.log.replays() {
+				list = append(list, x)
+			}
+		}
+	}
+	return list
+}
+
 // replays reports whether a replay is in l.
 func (l *log) replays() bool {
 	return slices.ContainsFunc(l.entries, func(e entry) bool { return e.graph != nil })
+}
+
+// numbers reports whether a launch of a replay has a task's number.
+func (l *log) numbers(task int64) bool {
+	return slices.ContainsFunc(l.entries, func(e entry) bool {
+		return e.graph != nil && slices.ContainsFunc(e.graph.nodes, func(n node) bool { return n.op == driver.OpLaunch && n.task == task })
+	})
 }
 
 // replayed is a launch of a replay, by the index of the replay in a log; nil: whichever launch.

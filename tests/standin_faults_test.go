@@ -49,6 +49,29 @@ c:create_stream():close()
 	}
 }
 
+// A fault on a default stream has its line, also where several lines launch.
+func TestStandinDefaultStream(t *testing.T) {
+	t.Parallel()
+	const script = `local bad, dev = npu.kernel "vector_add", npu.device(0)
+for _, ctx in ipairs{dev.context, dev:create_context()} do
+	local s, x = ctx.default_stream, ctx:alloc("float32", 8)
+	s:launch(bad, 1, x, x, x, 8)
+	s:launch(bad, 1, x, x, x, 1000)
+	s:fill(x, 0)
+	print(select(2, pcall(s.synchronize, s)).where, s:query())
+	s:launch(bad, 1, x, x, x, 1000)
+	s:launch(bad, 1, x, x, x, 8)
+	print(select(2, pcall(ctx.synchronize, ctx)).where)
+end
+`
+	for _, switches := range []string{"", "told_late=1", "late_us=3000"} {
+		out, stderr, err := faultsOver(t, switches, script)
+		if want := strings.Repeat("(command line):5\ttrue\n(command line):8\n", 2); out != want || stderr != "" || err != nil {
+			t.Errorf("%q: %v\n%s%s\nwant\n%s", switches, err, out, stderr, want)
+		}
+	}
+}
+
 // A fault of a replay is that of the graph which has a launch of its number, whichever of several replays is waited for
 // first.
 func TestStandinReplays(t *testing.T) {

@@ -41,7 +41,7 @@ func (d *Driver) AbortStream(h driver.Stream) error {
 
 // of reports whether e is of a command of s, as far as numbers tell.
 func (e exception) of(s *stream) bool {
-	return e.stream == s || e.stream == nil && s.h != 0 && uint32(s.id) == e.stream32 && uint32(s.ctx.device) == e.device
+	return e.stream == s || e.stream == nil && uint32(s.id) == e.stream32 && uint32(s.ctx.device) == e.device
 }
 
 // drop forgets what was told.

@@ -23,7 +23,7 @@ type ctx struct {
 // newContext notes a context of the library, which is current.
 func (d *Driver) newContext(raw uintptr, device int) *ctx {
 	c := &ctx{h: driver.Context(d.handle()), raw: raw, device: device, binaries: make(map[string]uintptr)}
-	c.main = &stream{ctx: c, id: d.numberOf(0)}
+	c.main = &stream{ctx: c, id: -1}
 	d.contexts[c.h] = c
 	return c
 }
@@ -56,7 +56,7 @@ func (d *Driver) DestroyContext(h driver.Context) error {
 	return err
 }
 
-// abandon destroys what must go before c: its events, and what is loaded in it.
+// abandon destroys what must go before c: its events, what is loaded in it, and its default stream.
 func (d *Driver) abandon(c *ctx, force bool) {
 	d.abandonModels(c, force)
 	for _, e := range d.events {
@@ -68,6 +68,9 @@ func (d *Driver) abandon(c *ctx, force bool) {
 		delete(k.functions, c)
 	}
 	d.unloadBinaries(c)
+	if c.main.raw != 0 { // with what is queued on it, as all work of c
+		_ = d.within(c, func() error { return d.call(&d.destroyStreamForce, c.main.raw) }) // it goes with the context else
+	}
 }
 
 // unloadBinaries gives back the code of c. Where launches may be left it stays: the device may run it.

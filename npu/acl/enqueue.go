@@ -19,6 +19,11 @@ func (d *Driver) Enqueue(c *driver.Command) error {
 	if s.ctx.refusing {
 		return s.ctx.stopped
 	}
+	if s.raw == 0 {
+		if err = d.openMain(s); err != nil {
+			return err
+		}
+	}
 	switch c.Op {
 	case driver.OpCopy:
 		err = d.queueCopy(s, c)
@@ -181,6 +186,9 @@ func (d *Driver) queueEvent(f *function, s *stream, c *driver.Command) error {
 	}
 	if e.older && e.recorded == nil && e.captured == nil {
 		return nil
+	}
+	if s.h == 0 && e.captured != nil {
+		return driver.Errorf(driver.CodeCaptureImplicit, f.name, "a default stream cannot record a graph")
 	}
 	if err := d.queue(f, s.raw, e.raw); err != nil {
 		return err

@@ -77,7 +77,7 @@ func (l *log) note(e entry) {
 
 // lastTaskOf is the library's number of the command that was queued on s last, noTask where it does not tell.
 func (d *Driver) lastTaskOf(s *stream) int64 {
-	if d.lastTask.address == 0 || s.h == 0 { // it counts those of streams that a program made
+	if d.lastTask.address == 0 {
 		return noTask
 	}
 	if r, _, _ := purego.SyscallN(d.lastTask.address, d.out.at(0)); int32(r) != 0 {

@@ -9,10 +9,11 @@ import (
 	"npulua/npu/internal/driver"
 )
 
-// stream is a live stream, or the default stream of a context.
+// stream is a live stream, or the default stream of a context. That is a stream of the library like others, made at its first
+// command: the library does not tell the numbers of tasks on its own default streams.
 type stream struct {
 	h    driver.Stream // 0: a default stream
-	raw  uintptr
+	raw  uintptr       // 0: a default stream without commands
 	ctx  *ctx
 	id   int32 // the library's number, -1 where it tells none
 	log  log   // of what was queued, for faults
@@ -47,6 +48,16 @@ func (d *Driver) ownStream(f *function, h driver.Stream) (*stream, error) {
 		return nil, driver.Errorf(driver.CodeStreamContext, f.name, "the stream is of another context")
 	}
 	return s, err
+}
+
+// openMain makes the stream of the library behind s, the default stream of the current context.
+func (d *Driver) openMain(s *stream) error {
+	if err := d.call(&d.createStream, d.out.at(0), 0, 0); err != nil {
+		return err
+	}
+	s.raw = uintptr(d.out[0])
+	s.id = d.numberOf(s.raw)
+	return nil
 }
 
 // CreateStream implements driver.Driver.

@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/term"
 
+	"npulua/cmd/npulua/supervise"
 	"npulua/luabind"
 	"npulua/luabind/display"
 	"npulua/npu"
@@ -28,8 +29,8 @@ func main() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
-	parent, stderr := findParent()
-	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, stderr, parent))
+	watcher := supervise.Find()
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, watcher))
 }
 
 // gcPercent is how much garbage there may be for each byte in use. Lua's numbers become garbage by the
@@ -37,9 +38,9 @@ func main() {
 const gcPercent = 400
 
 // run is main with its world passed in. It returns the exit status.
-func run(args []string, stdin io.Reader, stdout, stderr io.Writer, parent *parent) int {
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer, watcher *supervise.Watcher) int {
 	p := newProgram(stdin, stdout, stderr)
-	p.parent = parent
+	p.watcher = watcher
 	o, err := parseOptions(args)
 	if err != nil {
 		return p.usage(err)
@@ -75,9 +76,9 @@ type program struct {
 	stderr    io.Writer // for what npulua itself says: a terminal obeys nothing of it
 	errors    io.Writer // standard error as it is, for scripts and the programs that they start
 	inherited luabind.Descriptors
-	parent    *parent          // of a script in a sandbox; nil: none
-	display   *display.Display // the terminal; whoever ends the process calls its End before
-	fence     fence            // in the row of signals
+	watcher   *supervise.Watcher // of this process; nil: none
+	display   *display.Display   // the terminal; whoever ends the process calls its End before
+	fence     fence              // in the row of signals
 	// salvage gives the results that there are, where the process ends without the script; nil: none yet.
 	salvage atomic.Pointer[func(cause error, status int)]
 	session atomic.Pointer[npu.Session] // nil: none yet
@@ -122,10 +123,12 @@ func (p *program) execute(o *options, embedded *source) int {
 	}
 
 	stdout, stderr := p.stdout, p.errors // of scripts
-	if o.sandbox.on {
+	if !interactive {
 		if status, ok := p.supervise(o); ok {
 			return status
 		}
+	}
+	if o.sandbox.on {
 		stdout, stderr = plainTerminal(stdout), plainTerminal(stderr)
 		p.stderr = messages{&cut{stderr, mostMessages}}
 	}
@@ -156,7 +159,7 @@ func (p *program) execute(o *options, embedded *source) int {
 		}
 		return status
 	}
-	defer p.watchMemory()()
+	defer p.watchMemory(o)()
 	salvage := func(cause error, status int) {
 		in.Salvage(cause.Error(), status)
 		p.endReport(o, in)

@@ -10,7 +10,7 @@ import (
 
 // The memory of a process may be limited from outside (ulimit -v, a cgroup). Go's runtime ends the process there, with
 // pages of its own state. Scripts get an error that they can catch before; where that does not help the process ends
-// with a line.
+// with a line, or its watcher says it.
 
 const (
 	// memoryPeriod is how often it is looked at.
@@ -27,14 +27,18 @@ type memoryLimit struct {
 	used  func() int64
 }
 
+func (m *memoryLimit) String() string {
+	return fmt.Sprintf("not enough memory: the process may have %d MiB (%s), and ends without teardown; raise the limit, or keep less at a time", m.bytes>>20, m.name)
+}
+
 func (m *memoryLimit) left() int64 { return m.bytes - m.used() }
 
 // reserve is what is left when the process ends.
 func (m *memoryLimit) reserve() int64 { return max(memoryReserve, m.bytes/reserveShare) }
 
-// watchMemory looks at how much memory is left, where no other process does.
-func (p *program) watchMemory() (stop func()) {
-	if p.parent != nil {
+// watchMemory looks at how much memory is left. A sandbox does so itself.
+func (p *program) watchMemory(o *options) (stop func()) {
+	if o.sandbox.on && p.watcher != nil {
 		return func() {}
 	}
 	limit := findMemoryLimit()
@@ -42,8 +46,10 @@ func (p *program) watchMemory() (stop func()) {
 		return func() {}
 	}
 	if limit.left() < 3*limit.reserve() { // it would end the process at once
-		fmt.Fprintf(p.stderr, "npulua: memory is not watched: the process may have %d MiB (%s), of which %d are left at its start; where a script uses them up, Go ends it with a report\n",
-			limit.bytes>>20, limit.name, limit.left()>>20)
+		if p.watcher == nil {
+			fmt.Fprintf(p.stderr, "npulua: memory is not watched: the process may have %d MiB (%s), of which %d are left at its start; where a script uses them up, Go ends it with a report\n",
+				limit.bytes>>20, limit.name, limit.left()>>20)
+		}
 		return func() {}
 	}
 	done, ended := make(chan struct{}), make(chan struct{})
@@ -75,6 +81,6 @@ func (p *program) watchMemory() (stop func()) {
 func (p *program) outOfMemory(limit *memoryLimit) {
 	p.display.End()
 	time.AfterFunc(lastWords, func() { os.Exit(exitMemory) })
-	fmt.Fprintf(p.stderr, "npulua: out of memory: the process may have %d MiB (%s), ending it without teardown\n", limit.bytes>>20, limit.name)
+	fmt.Fprintf(p.stderr, "npulua: %v\n", limit)
 	os.Exit(exitMemory)
 }

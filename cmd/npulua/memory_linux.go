@@ -2,20 +2,37 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"os"
 	"runtime/metrics"
 	"strconv"
-	"syscall"
 
 	"npulua/internal/proc"
 )
 
+// findSpaceLimit is the smallest resource limit of the memory of the process that is less than the machine has; nil: there
+// is none.
+func findSpaceLimit() *memoryLimit {
+	var found *memoryLimit
+	least := proc.MachineMemory()
+	for _, s := range proc.Spaces() {
+		if n, ok := s.Limit(0); ok && n < least {
+			least = n
+			used := func() int64 {
+				all, _ := s.Used(0)
+				return all - idleHeap(true)
+			}
+			found = &memoryLimit{fmt.Sprintf("%s %d", s.Option, n>>10), n, used}
+		}
+	}
+	return found
+}
+
 // findMemoryLimit is the limit of the process that is reached first; nil: it has none.
 func findMemoryLimit() *memoryLimit {
-	var space syscall.Rlimit
-	if syscall.Getrlimit(syscall.RLIMIT_AS, &space) == nil && space.Cur < math.MaxInt64 {
-		return &memoryLimit{"ulimit -v", int64(space.Cur), usedSpace}
+	if limit := findSpaceLimit(); limit != nil {
+		return limit
 	}
 	if n := proc.GroupMemory(); n < math.MaxInt64 {
 		return &memoryLimit{"the limit of its cgroup", n, usedMemory}
@@ -23,20 +40,17 @@ func findMemoryLimit() *memoryLimit {
 	return nil
 }
 
-// usedSpace is what the process takes of its address space, less what Go's heap has reserved and not used.
-func usedSpace() int64 { return mapped(0) - idleHeap(true) }
-
 // usedMemory is what it has of the memory of the machine, less what Go's heap can use again.
-func usedMemory() int64 { return mapped(1) - idleHeap(false) }
+func usedMemory() int64 { return resident() - idleHeap(false) }
 
-// mapped is a column of /proc/self/statm in bytes: 0 is all of the address space, 1 what is in memory.
-func mapped(column int) int64 {
+// resident is what of the process is in memory.
+func resident() int64 {
 	text, err := os.ReadFile("/proc/self/statm")
 	fields := bytes.Fields(text)
-	if err != nil || len(fields) <= column {
+	if err != nil || len(fields) < 2 {
 		return 0
 	}
-	pages, _ := strconv.ParseInt(string(fields[column]), 10, 64)
+	pages, _ := strconv.ParseInt(string(fields[1]), 10, 64)
 	return pages * int64(os.Getpagesize())
 }
 

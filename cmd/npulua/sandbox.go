@@ -133,7 +133,7 @@ func (p *program) confine(o *options, interrupt func(cause error, status int)) *
 		return nil
 	}
 	limitDescriptors()
-	if b := o.session.Backend; p.parent != nil && (b == "sim" || b == "null") { // a vendor's library takes what it takes
+	if b := o.session.Backend; p.watcher != nil && (b == "sim" || b == "null") { // a vendor's library takes what it takes
 		limitMemory(o.sandbox.limits.Memory)
 	}
 	s := o.sandbox.limits

@@ -31,7 +31,7 @@ func graceOf(status int) time.Duration {
 
 // interrupt ends the script; where it does not end in time, the process.
 func (p *program) interrupt(cancel context.CancelCauseFunc, cause error, status int) {
-	p.parent.tell(status)
+	p.watcher.Tell(status)
 	cancel(cause)
 	time.AfterFunc(graceOf(status), func() {
 		p.display.End()
@@ -65,31 +65,36 @@ func (p *program) stuck() string {
 func (p *program) watchSignals(ctx context.Context, cancel context.CancelCauseFunc) (stop func()) {
 	ch := make(chan os.Signal, 8)
 	done := make(chan struct{})
-	if p.parent != nil {
-		ch = p.parent.signals
-	} else {
-		signal.Notify(ch, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	}
+	signal.Notify(ch, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	p.fence.open(ch)
 	pipes := make(chan os.Signal, 1)
 	signal.Notify(pipes, syscall.SIGPIPE) // so that a closed pipe is an error of write, not the end
 	go func() {
+		own, told := make(map[os.Signal]int), make(map[os.Signal]int)
 		for n := 0; ; {
+			var sig os.Signal
 			select {
-			case sig := <-ch:
+			case sig = <-ch:
 				if p.fence.is(sig) {
 					continue
 				}
-				cause, status := signalError{sig}, exitSignal(sig)
-				if n > 0 {
-					p.display.End()
-					os.Exit(status)
+				if own[sig]++; own[sig] <= told[sig] {
+					continue
 				}
-				n++
-				p.interrupt(cancel, cause, status)
+			case sig = <-p.watcher.Signals(): // those of a terminal come to both
+				if told[sig]++; told[sig] <= own[sig] {
+					continue
+				}
 			case <-done:
 				return
 			}
+			cause, status := signalError{sig}, exitSignal(sig)
+			if n > 0 {
+				p.display.End()
+				os.Exit(status)
+			}
+			n++
+			p.interrupt(cancel, cause, status)
 		}
 	}()
 	return func() {

@@ -71,6 +71,15 @@ func (c *call) fail(code npu.Code, format string, args ...any) error {
 	return &npu.Error{Code: code, Op: c.name, Detail: fmt.Sprintf(format, args...)}
 }
 
+// hostFull makes an error of this call that the host has no room.
+func (c *call) hostFull(format string, args ...any) error {
+	err := c.fail(npu.ErrMemoryAllocation, format, args...)
+	if e, ok := err.(*npu.Error); ok {
+		e.OfHost()
+	}
+	return err
+}
+
 // refuse makes an error of this call of what a sandbox withholds, or of another failure.
 func (c *call) refuse(code npu.Code, what string, err error) error {
 	failed := c.fail(code, "%s%v", what, err)

@@ -115,6 +115,9 @@ func checkTest(c *call) error {
 	}
 	c.in.tell(k, t)
 	c.push(lua.LString(t.Result.String()))
+	if what := t.Lacks(); what != "" {
+		c.push(lua.LString(what))
+	}
 	return nil
 }
 
@@ -294,6 +297,10 @@ func (w *watch) ended(k *task) error {
 		return err // a defect of ours
 	}
 	if script.value == w.in.checks.stop {
+		return nil
+	}
+	if isOfHost(script.value) {
+		w.trial.attempt.LackHost(shownText(w.in.text(script.value)))
 		return nil
 	}
 	w.trial.attempt.Add(check.Errored, w.in.finding(k.Thread(), script.value))

@@ -29,7 +29,7 @@ var trialClass = &class[*trial]{
 	methods: []method[*trial]{
 		{"expect", doc{"(condition, message, ...)", "boolean", "The test fails where the condition is false or nil; it goes on. Returns whether it held.", "", `t:expect(sum == 10, "sum is %g, not 10", sum)`}, nil, trialExpect},
 		{"require", doc{"(condition, message, ...)", "condition", "As `expect`, but a condition that does not hold ends the test. Returns the condition.", "", `local dev = t:require(devices[1], "no device")`}, nil, trialRequire},
-		{"try", doc{"(fn, ...)", "boolean, results of fn or the error", "Calls `fn(...)`, which is what is tested: where it raises an NPU error the test fails and goes on, and the error is returned after false. Other errors, and those of calls that cannot be meant (100000) or that the backend lacks (207000), are raised as they are: the test could not run.", "", `if not t:try(function() s:copy(dst, src) s:synchronize() end) then return end`}, nil, trialTry},
+		{"try", doc{"(fn, ...)", "boolean, results of fn or the error", "Calls `fn(...)`, which is what is tested: where it raises an NPU error the test fails and goes on, and the error is returned after false. Other errors, and those of calls that cannot be meant (100000), that the backend lacks (207000) or for which the host has no room (`err.host`), are raised as they are: the test could not run.", "", `if not t:try(function() s:copy(dst, src) s:synchronize() end) then return end`}, nil, trialTry},
 		{"metric", doc{"(name, value, unit [, options])", "boolean", "Notes a number. One that is outside its bounds fails the test, nil and what is no number (NaN, infinity) is the result `error`. Returns whether it is good. Times are seconds and sizes bytes, unless the unit says something else.", "a value of another type; bounds that no number can keep", `t:metric("bandwidth", 1.2e10, "B/s", {min = 1e10})`}, []option{
 			{"min", "the least good value; none", anything},
 			{"max", "the greatest good value; none", anything},
@@ -182,14 +182,20 @@ func trialTry(c *call, t *trial) error {
 }
 
 // isFinding reports whether an error says something of the device: an NPU error, but none of a call that cannot be
-// meant, or that is not there.
+// meant, or that is not there, or for which the host has no room.
 func isFinding(v lua.LValue) bool {
 	tb, ok := v.(*lua.LTable)
-	if !ok || !isErrorObject(tb) {
+	if !ok || !isErrorObject(tb) || isOfHost(tb) {
 		return false
 	}
 	code := tb.RawGetString("code")
 	return code != lua.LNumber(npu.ErrInvalidParam) && code != lua.LNumber(npu.ErrNotSupported)
+}
+
+// isOfHost reports whether v is an NPU error that says that the host has no room.
+func isOfHost(v lua.LValue) bool {
+	tb, ok := v.(*lua.LTable)
+	return ok && isErrorObject(tb) && tb.RawGetString("host") == lua.LTrue
 }
 
 var namesDevice = regexp.MustCompile(`\bdevice \d`)

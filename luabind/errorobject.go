@@ -53,6 +53,9 @@ func (in *Interp) errorObject(e *npu.Error, op, here string) *lua.LTable {
 	if e.Injected {
 		t.RawSetString("injected", lua.LTrue)
 	}
+	if e.Host {
+		t.RawSetString("host", lua.LTrue)
+	}
 	if len(e.Affected) > 0 {
 		list := in.L.NewTable()
 		seen := make(map[string]bool)

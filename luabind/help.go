@@ -78,7 +78,7 @@ func Reference() string {
 	var b strings.Builder
 	b.WriteString("# Reference\n\nMade from the tables in package luabind by `make docs`; do not edit.\n\n" +
 		"Errors are tables: `code` (number), `name`, `call` (the C function), `op`, `message`, `hint`, `where` (the line that issued the command), " +
-		"`raised_at` and `raised_by` where a later call raised it, `affected` (lines of commands that ran after it), `also` (further errors, where several came at once), `cause` (what a function of the script raised), `injected` (true where a fault was asked for: see `npu.sim.fault`), `report` (a list of lines: the streams that have work left, of a wait that timed out; who waits for what, of a deadlock). `tostring(err)` is one readable paragraph.\n")
+		"`raised_at` and `raised_by` where a later call raised it, `affected` (lines of commands that ran after it), `also` (further errors, where several came at once), `cause` (what a function of the script raised), `injected` (true where a fault was asked for: see `npu.sim.fault`), `host` (true where it is the host that has no room, which says nothing of a device), `report` (a list of lines: the streams that have work left, of a wait that timed out; who waits for what, of a deadlock). `tostring(err)` is one readable paragraph.\n")
 	for _, h := range helpClasses() {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n", h.name, h.text)
 		if len(h.fields) > 0 {

@@ -104,11 +104,11 @@ func moduleWorker(c *call) error {
 	root := in.root()
 	if root.runningWorkers() >= maxWorkers {
 		p.drop()
-		return c.fail(npu.ErrMemoryAllocation, "there are %d workers that have not ended", maxWorkers)
+		return c.hostFull("there are %d workers that have not ended", maxWorkers)
 	}
 	if err := in.takeMachine(); err != nil {
 		p.drop()
-		return c.fail(npu.ErrMemoryAllocation, "%v", err)
+		return c.hostFull("%v", err)
 	}
 	w := &worker{parent: in, site: c.site, group: c.t.Group(), gone: make(chan struct{}), function: c.arg(1).Type() == lua.LTFunction, state: npu.TaskRunning}
 	if w.ended, err = c.t.NewChannel(0); err != nil {

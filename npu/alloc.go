@@ -127,7 +127,7 @@ func (t *Thread) Host(typ DType, count int64, pinned bool) (*Buffer, error) {
 func (t *Thread) takePageable(b *Buffer, detail string) error {
 	s, n := t.s, b.bytes
 	if n > maxPageable {
-		return errorf(ErrMemoryAllocation, "requested %d B of pageable host memory, at most %d B", n, int64(maxPageable))
+		return noHostMemory("requested %d B of pageable host memory, at most %d B", n, int64(maxPageable))
 	}
 	if s.host.take(n) != nil { // once more, without what nobody can reach
 		if err := t.retry(nil, 0, func(driver.Driver) error { return s.host.take(n) }); err != nil {
@@ -136,7 +136,7 @@ func (t *Thread) takePageable(b *Buffer, detail string) error {
 	}
 	if n > askFirst && !reservable(n) {
 		s.host.give(n)
-		return hinted(errorf(ErrMemoryAllocation, "requested %d B of pageable host memory, the system has less", n), hostHint)
+		return hinted(noHostMemory("requested %d B of pageable host memory, the system has less", n), hostHint)
 	}
 	err := s.memory().Room(n)
 	var data []byte
@@ -151,7 +151,7 @@ func (t *Thread) takePageable(b *Buffer, detail string) error {
 	}
 	if err != nil {
 		s.host.give(n)
-		return errorf(ErrMemoryAllocation, "%v", err)
+		return noHostMemory("%v", err)
 	}
 	block := span.Host(data, give)
 	b.span = span.Whole(block, n)
@@ -249,19 +249,29 @@ func (s *Session) unpinRest(t *Thread) {
 // knows best.
 func (s *Session) mallocHost(d driver.Driver, n int64) (p driver.Ptr, err error) {
 	if n > maxPageable { // the driver says so
-		return d.MallocHost(n)
+		p, err = d.MallocHost(n)
+		return p, ofHost(err)
 	}
 	if s.info.Simulated {
 		if err := s.host.take(n); err != nil {
 			return 0, err
 		}
 	} else if err := s.memory().Take(n); err != nil {
-		return 0, driver.Errorf(driver.CodeMemoryAllocation, "aclrtMallocHost", "%v", err)
+		return 0, driver.Errorf(driver.CodeMemoryAllocation, "aclrtMallocHost", "%v", err).OfHost()
 	}
 	if p, err = d.MallocHost(n); err != nil {
 		s.givenHost(n)
 	}
-	return p, err
+	return p, ofHost(err)
+}
+
+// ofHost is err of an allocation that the driver made of host memory.
+func ofHost(err error) error {
+	err = own(err)
+	if e, ok := err.(*Error); ok {
+		return e.OfHost()
+	}
+	return err
 }
 
 // givenHost says that n bytes of mallocHost are given back.

@@ -33,7 +33,7 @@ const (
 	ErrInvalidHandle    = driver.CodeInvalidHandle    // a closed handle
 	ErrEventNotComplete = driver.CodeEventNotComplete // elapsed time of an event still pending
 	ErrNotSupported     = driver.CodeNotSupported     // the backend cannot do it
-	ErrMemoryAllocation = driver.CodeMemoryAllocation // out of device memory
+	ErrMemoryAllocation = driver.CodeMemoryAllocation // out of memory: of the host where Error.Host says so
 	ErrResource         = driver.CodeResourceStream   // too many streams, or tasks
 	ErrModelPath        = driver.CodeModelPath        // a model's file missing or not readable
 	ErrModelData        = driver.CodeModelData        // a file that is no model

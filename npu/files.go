@@ -124,7 +124,7 @@ func (l *loading) Holds(n, besides int64) error {
 		return hinted(errorf(ErrInvalidFile, "%s holds %d B, at most %d B are read", l.file.Name, n, l.most), "the option max_bytes takes more")
 	}
 	if err := l.t.s.memory().Room(n + besides); err != nil {
-		return errorf(ErrMemoryAllocation, "%s: %v", l.file.Name, err)
+		return noHostMemory("%s: %v", l.file.Name, err)
 	}
 	return nil
 }

@@ -14,6 +14,11 @@ type hostRoom struct {
 // roomStep is how much is granted between two looks at the machine.
 const roomStep = 64 << 20
 
+// noHostMemory is ErrMemoryAllocation of the host.
+func noHostMemory(format string, args ...any) *Error {
+	return errorf(ErrMemoryAllocation, format, args...).OfHost()
+}
+
 const hostHint = "close host buffers that are no longer used, or work on parts of the data"
 
 // take grants n bytes. ErrMemoryAllocation where the machine cannot have as much.
@@ -23,7 +28,7 @@ func (h *hostRoom) take(n int64) error {
 	if h.granted+n > h.asked {
 		room := h.machine()
 		if h.granted+n > room {
-			return hinted(errorf(ErrMemoryAllocation, "requested %d B of host memory, the machine has room for %d B", n, max(room-h.granted, 0)), hostHint)
+			return hinted(noHostMemory("requested %d B of host memory, the machine has room for %d B", n, max(room-h.granted, 0)), hostHint)
 		}
 		h.asked = min(room, h.granted+n+roomStep)
 	}

@@ -100,8 +100,9 @@ func (s *Scheduler) spawn(by *Thread, group *Group, fn func(*Thread) error) (*Ta
 	}
 	if s.s.tasks.Add(1) > maxTasks {
 		s.s.tasks.Add(-1)
-		return nil, hinted(errorf(ErrResource, "%d tasks have not ended, and no more can be there at once", maxTasks),
-			"join tasks before others are spawned, or let fewer tasks do the work")
+		e := errorf(ErrResource, "%d tasks have not ended, and no more can be there at once", maxTasks)
+		e.Host = true
+		return nil, hinted(e, "join tasks before others are spawned, or let fewer tasks do the work")
 	}
 	s.count++
 	t := newTask(s, s.count, by.Site, group, fn)

@@ -271,7 +271,7 @@ local function show_peers(working, links)
     for k, to in ipairs(working) do lines[i][k + 1] = from == to and "-" or "failed" end
     for k, to in ipairs(working) do
       for _, l in ipairs(links) do
-        if l.from == from and l.to == to then lines[i][k + 1] = l.absent and "no access" or l.value and rate_text(l.value) or "failed" end
+        if l.from == from and l.to == to then lines[i][k + 1] = l.absent and "no access" or l.value and rate_text(l.value) or l.unmeasured and "not measured" or "failed" end
       end
     end
   end

@@ -203,9 +203,10 @@ local function record(t, id)
   return r
 end
 
--- Counts the error of a round; true where it makes no sense to go on. What is no NPU error is one of this script.
+-- Counts the error of a round; true where it makes no sense to go on. What is no NPU error is one of this script, or of the
+-- host.
 local function failed(t, w, r, err)
-  if type(err) ~= "table" or not err.code then error(err, 0) end
+  if type(err) ~= "table" or not err.code or err.host then error(err, 0) end -- it says nothing of the device
   if err.code == LACKS and w.products then
     w.products, w.lacks = false, err.message or tostring(err)
     return false
@@ -257,7 +258,7 @@ local function burn(t, id)
     w = prepare(id, r)
   end)
   if not ok then
-    if type(err) ~= "table" or not err.code then error(err, 0) end
+    if type(err) ~= "table" or not err.code or err.host then error(err, 0) end -- it says nothing of the device
     r.npu_error(err)
     r.row.gave_up = "it could not be set up"
     t:fail("%s", r.row.gave_up)

@@ -203,7 +203,7 @@ end
 for _, id in ipairs(fleet.answering(opt.device, patience)) do
   fleet.each(id, kinds, function(kind)
     local name, _, prepare = unpack(kind)
-    return wanted[name] and check.test(name, {device = id}, function(t) t:try(attempt, t, id, name, prepare) end)
+    if wanted[name] then return check.test(name, {device = id}, function(t) t:try(attempt, t, id, name, prepare) end) end
   end)
   if not opt.json and opt.markdown ~= "-" then show(id) end
 end

@@ -133,6 +133,24 @@ func (a *Attempt) Lack(what, reason string, allowed bool) {
 	a.Messages[len(a.Messages)-1].Lack = what
 }
 
+// HostMemory is what LackHost says that the machine lacks.
+const HostMemory = "host memory"
+
+// LackHost notes, in a first line for tables, that the host has not the memory that the test needs, which keeps it from
+// running.
+func (a *Attempt) LackHost(reason string) {
+	a.Add(Errored, fmt.Sprintf("without %s\n%s", HostMemory, reason))
+	a.Messages[len(a.Messages)-1].Lack = HostMemory
+}
+
+// Lacks is what the machine lacks, where that is why the test could not run or was skipped; "": nothing.
+func (a *Attempt) Lacks() string {
+	if n := len(a.Messages); n > 0 && (a.Result == Error || a.Result == Skip) {
+		return a.Messages[n-1].Lack
+	}
+	return ""
+}
+
 // Measure notes a metric.
 func (a *Attempt) Measure(m Metric) {
 	text := m.Judge()

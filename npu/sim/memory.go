@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"slices"
 	"sort"
 	"unsafe"
@@ -48,7 +49,7 @@ func (d *Driver) newBlock(size int64, dev *device) (*block, error) {
 		var err error
 		if b.data, err = take(size); err != nil {
 			d.memory.Give(size)
-			return nil, err
+			return nil, fmt.Errorf("requested %d B: %w", size, err)
 		}
 		if dev != nil {
 			b.laid = make([]uint64, (size+chunk*64-1)/(chunk*64))
@@ -201,7 +202,7 @@ func (d *Driver) Malloc(size int64, policy driver.MemPolicy) (driver.Ptr, error)
 	}
 	b, err := d.newBlock(size, dev)
 	if err != nil {
-		return 0, driver.Errorf(driver.CodeMemoryAllocation, call, "the host cannot reserve %d B for the simulated device: %v", size, err)
+		return 0, driver.Errorf(driver.CodeMemoryAllocation, call, "the host cannot reserve %d B for the simulated device: %v", size, err).OfHost()
 	}
 	b.base = dev.nextAddr
 	b.charged = charged
@@ -266,7 +267,7 @@ func (d *Driver) MallocHost(size int64) (driver.Ptr, error) {
 	}
 	b, err := d.newBlock(size, nil)
 	if err != nil {
-		return 0, driver.Errorf(driver.CodeMemoryAllocation, call, "requested %d B: %v", size, err)
+		return 0, driver.Errorf(driver.CodeMemoryAllocation, call, "%v", err)
 	}
 	b.base = addressOf(b.data)
 	d.pinned.add(b)

@@ -54,12 +54,8 @@ function fleet.answering(ids, patience, more, failed)
   return working
 end
 
--- Whether the test that ended last could not run because the server lacks something, which says nothing of the device.
-local lacking
-
 -- Ends a test for want of something that the server should have, `operators` or `sensors`; reason is a text or an error.
 function fleet.missing(t, name, reason)
-  lacking = true
   t:missing(name, "%s", type(reason) == "table" and reason.message or tostring(reason))
 end
 
@@ -73,13 +69,12 @@ end
 
 local function answers(id) return (pcall(function() npu.device(id):memory() end)) end
 
--- Does test(row) for the rows of a list, each of which gives the result of a test of the device, until the device is lost,
--- which fails.
+-- Does test(row) for the rows of a list, each of which gives the results of check.test of the device, until the device is
+-- lost, which fails. What the server lacks says nothing of the device.
 function fleet.each(id, rows, test)
   for _, row in ipairs(rows) do
-    lacking = false
-    local result = test(row)
-    if result == "fail" or result == "error" and not lacking then fleet.sick[id] = true end
+    local result, lacks = test(row)
+    if result == "fail" or result == "error" and not lacks then fleet.sick[id] = true end
     if fleet.sick[id] and not answers(id) then
       fleet.lost[id] = true
       check.test("answers still", {device = id, open = false}, function(t)
@@ -200,6 +195,7 @@ function fleet.links(name, ids, how)
       here:enable_peer_access(there)
       link.value = how.measure(say, here, there)
     end)
+    if not ok and type(err) == "table" and err.host then link.unmeasured = fleet.text(err) end
     if not ok and not link.unmeasured then link.why = link.why or fleet.text(err) end
     local what = link.why or link.unmeasured
     if what then t:log("device %d to device %d: %s", link.from, link.to, what) end

@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"strconv"
@@ -133,6 +134,7 @@ type Error struct {
 	Affected []Site   // later commands of the same stream that ran after the failure, at most MaxAffected
 	Injected bool     // it was asked for, to rehearse: nothing is broken
 	NoAnswer bool     // of CodeNotSupported: what should answer is there, and does not
+	Host     bool     // it is the host that has no room: this says nothing of a device
 }
 
 // MaxAffected bounds Error.Affected.
@@ -148,6 +150,19 @@ func (e *Error) Affect(site Site) {
 // Errorf makes an *Error with a formatted detail.
 func Errorf(code Code, call, format string, args ...any) *Error {
 	return &Error{Code: code, Call: call, Detail: fmt.Sprintf(format, args...)}
+}
+
+// OfHost says of e, where it is CodeMemoryAllocation, that it is the host that has no memory.
+func (e *Error) OfHost() *Error {
+	if e.Code != CodeMemoryAllocation {
+		return e
+	}
+	e.Host = true
+	meaning := e.Code.sentence() // which speaks of the device
+	if rest, ok := strings.CutPrefix(cmp.Or(e.Detail, meaning), meaning); ok {
+		e.Detail = "host memory exhausted" + rest
+	}
+	return e
 }
 
 // Error is one line without position or report: "npu: alloc: detail [code NAME]".

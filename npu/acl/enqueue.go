@@ -16,7 +16,7 @@ func (d *Driver) Enqueue(c *driver.Command) error {
 	if err != nil {
 		return err
 	}
-	if s.ctx.refusing {
+	if s.ctx.stopped != nil && (s.ctx.refusing || s.capture != nil) {
 		return s.ctx.stopped
 	}
 	if s.raw == 0 {
@@ -175,7 +175,8 @@ func (d *Driver) queueEvent(f *function, s *stream, c *driver.Command) error {
 			return err
 		}
 		if e.captured = s.capture; s.capture == nil {
-			e.recorded, e.late = s, late{}
+			s.records++
+			e.recorded, e.record, e.late = s, s.records, late{}
 		}
 		return nil
 	case driver.OpResetEvent:

@@ -21,8 +21,16 @@ type event struct {
 
 	captured *capture // in which it was recorded last, while that goes on
 	recorded *stream  // on which it was recorded last, outside of a capture
+	record   uint64   // number of that record in its stream
 	late     late
 }
+
+// reached reports whether the last record of e is known to have been reached. Where a failure has stopped its context the
+// library may not know that any more.
+func (e *event) reached() bool { return e.recorded != nil && e.record <= e.recorded.reached }
+
+// reach notes that records up to that number are reached.
+func (s *stream) reach(record uint64) { s.reached = max(s.reached, record) }
 
 // event finds an event that the library may be asked about.
 func (d *Driver) event(f *function, h driver.Event) (*event, error) {
@@ -100,16 +108,22 @@ func (d *Driver) QueryEvent(h driver.Event) (bool, error) {
 	if e.older && e.recorded == nil && e.captured == nil {
 		return true, nil
 	}
+	s := e.recorded
+	if e.reached() && s.ctx.stopped != nil {
+		return true, nil
+	}
 	const complete = 1
 	err = d.call(&d.queryEvent, e.raw, d.out.at(0))
-	s := e.recorded
 	switch {
 	case err != nil && s != nil && s.ctx.stops && isFault(code(err)):
 		return true, nil // as of a stream
 	case err != nil:
 		return false, err
-	case d.out.int32(0) == complete || s == nil:
+	case s == nil:
 		return d.out.int32(0) == complete, nil
+	case d.out.int32(0) == complete:
+		s.reach(e.record)
+		return true, nil
 	}
 	f := &d.syncEventTimeout
 	if f.address == 0 { // an older library: all that is queued on the stream has to be over
@@ -128,23 +142,32 @@ func (d *Driver) SynchronizeEvent(h driver.Event, timeout time.Duration) error {
 	if err != nil {
 		return err
 	}
-	if d.syncEventTimeout.address == 0 && timeout < 0 {
+	s := e.recorded
+	switch {
+	case e.reached() && s.ctx.stopped != nil:
+	case d.syncEventTimeout.address == 0 && timeout < 0:
 		err = d.call(&d.syncEvent, e.raw)
-	} else {
+	default:
 		err = d.until(timeout, driver.CodeEventSyncTimeout, func(ms uintptr) error { return d.call(&d.syncEventTimeout, e.raw, ms) })
 	}
-	s := e.recorded
 	if s == nil || err != nil && !isFault(code(err)) {
 		return err
 	}
 	e.late = late{}
 	d.found(s, err)
-	if first := s.log.fault; first != nil {
+	if err == nil {
+		s.reach(e.record)
+	}
+	first, stopped := s.log.fault, s.ctx.stopped
+	if stopped != nil && e.reached() && (first == nil || first == stopped) {
+		return nil // it was reached before that
+	}
+	if first != nil {
 		s.log.fault, s.log.told = nil, s.log.told || first.Cause == nil
 		return first
 	}
-	if s.ctx.stopped != nil && err != nil {
-		return s.ctx.stopped
+	if stopped != nil && err != nil {
+		return stopped
 	}
 	return err
 }

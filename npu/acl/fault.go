@@ -439,6 +439,9 @@ func (d *Driver) settled(s *stream, err error) error {
 	}
 	s.late = late{}
 	d.found(s, err)
+	if s.ctx.stopped == nil {
+		s.reach(s.records)
+	}
 	fault, failed := s.log.fault, unknown
 	if fault != nil {
 		failed = s.log.failed

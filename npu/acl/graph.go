@@ -97,8 +97,11 @@ func (d *Driver) BeginCapture(h driver.Stream) error {
 	if h == 0 {
 		return driver.Errorf(driver.CodeCaptureImplicit, d.captureBegin.name, "a default stream cannot record a graph")
 	}
+	if s.ctx.stopped != nil {
+		return s.ctx.stopped
+	}
 	if err := d.call(&d.captureBegin, s.raw, globalCapture); err != nil {
-		return err
+		return d.refusedBy(s, err)
 	}
 	s.capture = &capture{origin: s}
 	return nil
@@ -125,6 +128,12 @@ func (d *Driver) EndCapture(h driver.Stream) (driver.Graph, error) {
 		if e.captured == c {
 			e.captured = nil
 		}
+	}
+	if s.ctx.stopped != nil {
+		if err == nil {
+			_ = d.call(&d.destroyGraph, raw)
+		}
+		err = s.ctx.stopped
 	}
 	if err != nil {
 		unexpect(c.functions...)
@@ -181,6 +190,9 @@ func (d *Driver) UpdateGraph(h driver.Graph, i int, words []uint64) error {
 		return driver.Errorf(driver.CodeRtParamInvalid, d.updateBegin.name, "command %d is no launch with %d words of arguments", i, len(words))
 	}
 	n := &g.nodes[i]
+	if g.ctx.stopped != nil {
+		return g.ctx.stopped
+	}
 	if n.group == 0 {
 		return absent(d.groupBegin.name)
 	}

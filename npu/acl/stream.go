@@ -19,6 +19,9 @@ type stream struct {
 	log  log   // of what was queued, for faults
 	late late
 
+	records uint64 // how often an event was recorded, outside of captures
+	reached uint64 // how many of these records are known to be reached; of those behind a failure that stopped the context none is
+
 	capture    *capture   // that it is part of
 	workspaces workspaces // of its operators
 }

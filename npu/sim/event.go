@@ -21,6 +21,7 @@ type event struct {
 type record struct {
 	s       *stream
 	done    bool
+	skipped bool // it was not reached: a failure had stopped the context
 	at      time.Duration
 	waiters []*stream // streams whose first command waits for it
 }
@@ -123,6 +124,9 @@ func (d *Driver) SynchronizeEvent(h driver.Event, timeout time.Duration) error {
 	}
 	if !d.waitUntil(func() bool { return r.done }, timeout) {
 		return driver.Errorf(driver.CodeEventSyncTimeout, call, "not done after %v", timeout)
+	}
+	if stopped := r.s.ctx.stopped; stopped != nil && !r.skipped && (r.s.fault == nil || r.s.fault == stopped) {
+		return nil // it was reached before that
 	}
 	return r.s.takeFault()
 }

@@ -66,6 +66,9 @@ func (d *Driver) BeginCapture(h driver.Stream) error {
 	if s.capture != nil {
 		return captured(call, s)
 	}
+	if s.ctx.stopped != nil {
+		return s.ctx.stopped
+	}
 	d.host(costQuery)
 	g := &graph{ctx: s.ctx, origin: s}
 	d.join(g, s)
@@ -186,6 +189,8 @@ func (d *Driver) EndCapture(h driver.Stream) (driver.Graph, error) {
 	loose := g.unjoined()
 	d.dropCapture(g)
 	switch {
+	case s.ctx.stopped != nil:
+		return 0, s.ctx.stopped
 	case g.invalid != nil:
 		return 0, driver.Errorf(driver.CodeCaptureInvalid, call, "the capture was spoiled: %s", g.invalid.Detail)
 	case loose != nil:
@@ -246,6 +251,9 @@ func (d *Driver) UpdateGraph(h driver.Graph, i int, args []uint64) error {
 		return driver.Errorf(driver.CodeRtParamInvalid, call, "command %d of the graph is no launch", i)
 	case len(args) != len(g.nodes[i].cmd.Args):
 		return driver.Errorf(driver.CodeRtParamInvalid, call, "%d argument words, the launch has %d", len(args), len(g.nodes[i].cmd.Args))
+	}
+	if g.ctx.stopped != nil {
+		return g.ctx.stopped
 	}
 	d.host(costSubmit)
 	if g.shared {

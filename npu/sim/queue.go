@@ -69,6 +69,9 @@ func (d *Driver) Enqueue(c *driver.Command) error {
 			return err
 		}
 	}
+	if s.capture != nil && s.ctx.stopped != nil {
+		return s.ctx.stopped
+	}
 	if s.capture != nil {
 		return d.record(call, s, c, m)
 	}
@@ -274,7 +277,9 @@ func (d *Driver) finishTask(t *task) {
 	}
 	s.running = false
 	if r := t.replay; r != nil {
-		defer d.replayed(r, d.numbered(t, err))
+		f := d.numbered(t, err)
+		d.stopOn(f, s.ctx)
+		defer d.replayed(r, f)
 	} else if err != nil {
 		d.setFault(s, t, err)
 	} else {
@@ -355,10 +360,21 @@ func (d *Driver) setFault(s *stream, t *task, err error) {
 	} else {
 		s.fault.Affect(t.cmd.Site)
 	}
-	if s.ctx.mode == driver.StopOnFailure && s.ctx.stopped == nil && f.Cause == nil { // a runtime knows of no failed host function
-		s.ctx.stopped = f
-		for _, other := range s.ctx.streams {
-			d.dropQueued(other)
+	d.stopOn(f, s.ctx)
+}
+
+// stopOn lets f, a fault in c or nil, end everything there where that is the failure mode: also what is left of replays.
+func (d *Driver) stopOn(f *driver.Error, c *context) {
+	if f == nil || c.mode != driver.StopOnFailure || c.stopped != nil || f.Cause != nil { // a runtime knows of no failed host function
+		return
+	}
+	c.stopped = f
+	for _, s := range c.streams {
+		d.dropQueued(s)
+		if s.head != nil && s.head.running != nil {
+			for _, lane := range s.head.running.lanes {
+				d.dropQueued(lane)
+			}
 		}
 	}
 }
@@ -415,6 +431,7 @@ func (d *Driver) dropQueued(s *stream) {
 		next := t.next
 		s.count--
 		if t.cmd.Op == driver.OpRecord {
+			t.rec.skipped = s.ctx.stopped != nil
 			d.complete(t.rec) // nobody may wait for it for ever
 		}
 		if t.graph != nil {

@@ -240,15 +240,15 @@ func (d *Driver) synchronize(call string, streams []*stream, timeout time.Durati
 	return nil
 }
 
-// takeFault returns the fault of s: once, or for ever in a context that stopped.
+// takeFault returns the first fault of s, once, and then for ever that which stopped its context.
 func (s *stream) takeFault() error {
-	if s.ctx.stopped != nil {
-		s.fault = nil
-		return s.ctx.stopped
-	}
-	if err := s.fault; err != nil {
-		s.fault = nil
+	err := s.fault
+	s.fault = nil
+	switch {
+	case err != nil:
 		return err
+	case s.ctx.stopped != nil:
+		return s.ctx.stopped
 	}
 	return nil
 }

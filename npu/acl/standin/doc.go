@@ -47,6 +47,7 @@
 //	late_us         the time of a record comes so much later than somebody asked for it first (200)
 //	told_late       1: exception callbacks come in the wait that returns the failure; 0: when the task fails
 //	stuck           1: a record that was dropped is never reached: who waits for it waits for ever
+//	forgets         1: in a context that a failure has stopped, events that were reached before answer with it too
 //	exit_ms         the end of the process takes so long (the vendor's about 1100)
 //	setdevice_ms    aclrtSetDevice takes so long
 //	fds             file descriptors that the first aclrtSetDevice of a device opens, without O_CLOEXEC

@@ -79,9 +79,9 @@ type Driver interface {
 	// for a while longer than there is work. s may belong to any context.
 	QueryStream(s Stream) (done bool, err error)
 	// SynchronizeStream waits until the work queued on s before the call is done, and returns the
-	// first fault of it, once; in a context that has stopped on a failure that one, always. A negative timeout waits forever, zero is CodeRtParamInvalid, and
-	// after a positive one CodeStreamSyncTimeout says that work remains; it goes on. s may belong
-	// to any context, but the thread needs one.
+	// first fault of it, once, and then, in a context that has stopped on a failure, that failure, always. A negative
+	// timeout waits forever, zero is CodeRtParamInvalid, and after a positive one CodeStreamSyncTimeout says that work
+	// remains; it goes on. s may belong to any context, but the thread needs one.
 	SynchronizeStream(s Stream, timeout time.Duration) error
 	// SynchronizeDevice does the same for every stream of the current context.
 	SynchronizeDevice(timeout time.Duration) error
@@ -95,8 +95,9 @@ type Driver interface {
 	// may be false for a while longer for an event with EventTiming. Before any record it is true for an
 	// event with flags and false for a legacy one.
 	QueryEvent(e Event) (done bool, err error)
-	// SynchronizeEvent waits for it; timeout as in SynchronizeStream, with CodeEventSyncTimeout. An
-	// event that was never recorded is no wait.
+	// SynchronizeEvent waits for it, and returns what SynchronizeStream would of the stream of the record; timeout as
+	// there, with CodeEventSyncTimeout. An event that was never recorded is no wait. One that was reached before a
+	// failure stopped the context does not return that.
 	SynchronizeEvent(e Event, timeout time.Duration) error
 	// ElapsedTime is the time on the device between two records, negative where stop came first.
 	// CodeInternal for an event never recorded, CodeEventNotComplete for one whose record is still
@@ -198,6 +199,9 @@ type Loader interface {
 // with CodeCaptureDependency, all without harm; another command that cannot be recorded spoils the
 // capture. A record outside makes an ordinary event of one of theirs, but for the host, which is refused
 // until the capture ends. Replays of one graph run one after the other, in the context where it was recorded.
+// After a failed command of a replay the rest of it runs; where the failure stops the context, none of it does. In a
+// context that has stopped, captures neither begin nor record nor end with a graph, and no graph changes: all of that
+// returns the failure.
 type Capturer interface {
 	// BeginCapture starts a capture with s as its origin: CodeCaptureImplicit for a default stream,
 	// CodeStreamCaptured for one that captures already.

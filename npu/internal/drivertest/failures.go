@@ -193,6 +193,57 @@ func failureCases() []testCase {
 			t.destroyContext(c)
 			t.setCurrent(before)
 		}},
+		{"stop mode: an event that was reached before the failure stays so, on whichever stream; one behind it: 507035", loader, func(t *tester) {
+			before := t.current()
+			c := t.context(0)
+			s, other := t.stream(), t.stream()
+			mine, others, behind := t.event(driver.EventSync), t.event(driver.EventSync|driver.EventTiming), t.event(driver.EventSync)
+			t.must(t.SetStreamFailureMode(s, driver.StopOnFailure), "SetStreamFailureMode")
+			t.record(s, mine)
+			t.record(other, others)
+			t.sync(s)
+			t.must(t.SynchronizeEvent(others, forever), "SynchronizeEvent before the failure")
+			t.spin(s, pause) // so that all is queued before it fails
+			t.fault(s, 7)
+			t.record(s, behind)
+			t.want(driver.CodeVectorException, t.SynchronizeStream(s, forever), "SynchronizeStream")
+			for range 2 {
+				t.want(driver.CodeVectorException, t.SynchronizeEvent(behind, forever), "SynchronizeEvent of the one behind the failure")
+				for _, e := range []driver.Event{mine, others} {
+					t.want(driver.OK, t.SynchronizeEvent(e, forever), "SynchronizeEvent of one before the failure")
+					done, err := t.QueryEvent(e)
+					if t.want(driver.OK, err, "QueryEvent"); !done {
+						t.Error("QueryEvent of an event before the failure = false")
+					}
+					t.want(driver.CodeVectorException, t.issue(driver.Command{Op: driver.OpRecord, Stream: s, Event: e}), "record again")
+				}
+				t.want(driver.CodeVectorException, t.SynchronizeStream(s, forever), "SynchronizeStream")
+			}
+			for _, e := range []driver.Event{mine, others, behind} {
+				t.destroyEvent(e)
+			}
+			t.destroyContext(c)
+			t.setCurrent(before)
+		}},
+		{"stop mode: a failed host function before the failure is told first", loader, func(t *tester) {
+			before, mine := t.current(), errors.New("mine")
+			c := t.context(0)
+			s := t.stream()
+			t.must(t.SetStreamFailureMode(s, driver.StopOnFailure), "SetStreamFailureMode")
+			t.callback(s, func() error { return mine })
+			t.fault(s, 7)
+			t.settle()
+			if err := t.SynchronizeStream(s, forever); !errors.Is(err, mine) {
+				t.Errorf("SynchronizeStream = %v, want the error of the host function", err)
+			}
+			for range 2 {
+				err := t.SynchronizeStream(s, forever)
+				t.want(driver.CodeVectorException, err, "SynchronizeStream")
+				t.wantSite(err, 7)
+			}
+			t.destroyContext(c)
+			t.setCurrent(before)
+		}},
 		{"stop mode: the fault has its place where another stream is waited for first, with work of its own", loader, func(t *tester) {
 			before, p := t.current(), t.filled(64, 0)
 			c := t.context(0)

@@ -257,6 +257,83 @@ func graphCases() []testCase {
 			t.wantSite(err, 77)
 			t.sync(s)
 		}},
+		{"a failed command of a replay: what comes after it runs", needs | loader, func(t *tester) {
+			s, p := t.stream(), t.filled(128, 0)
+			g := t.failing(s, p)
+			t.replay(s, g)
+			t.fill(s, p+64, 64, 2)
+			t.wantAny(t.SynchronizeStream(s, forever), "SynchronizeStream", driver.CodeVectorException, driver.CodeGraphFailed)
+			t.wantFill(p, 64, 1, "memory that the replay fills")
+			t.wantFill(p+64, 64, 2, "memory filled behind it")
+		}},
+		{"stop mode: nothing after a failed command of a replay runs, in it, behind it, or in other replays", needs | loader, func(t *tester) {
+			before := t.current()
+			c := t.context(0)
+			s, other, p := t.stream(), t.stream(), t.filled(192, 0)
+			t.must(t.SetStreamFailureMode(s, driver.StopOnFailure), "SetStreamFailureMode")
+			t.kernel("spin", dtype.Float64)
+			g := t.failing(s, p)
+			slow := t.captured(other, func() {
+				t.spin(other, long)
+				t.fill(other, p+128, 64, 3)
+			})
+			t.replay(other, slow)
+			t.replay(s, g)
+			t.fill(s, p+64, 64, 2)
+			t.wantAny(t.SynchronizeStream(s, forever), "SynchronizeStream", driver.CodeVectorException, driver.CodeGraphFailed)
+			t.wantAny(t.SynchronizeStream(other, forever), "SynchronizeStream of another stream", driver.CodeVectorException, driver.CodeGraphFailed)
+			t.setCurrent(before)
+			t.destroyContext(c)
+			t.wantFill(p, 192, 0, "memory that skipped commands would fill")
+		}},
+		{"stop mode: what a replay has running beside the failed command ends, and no more of it runs", needs | loader, func(t *tester) {
+			before := t.current()
+			c := t.context(0)
+			s, side, p := t.stream(), t.stream(), t.filled(128, 0)
+			fork, join := t.event(driver.EventSync), t.event(driver.EventSync)
+			t.must(t.SetStreamFailureMode(s, driver.StopOnFailure), "SetStreamFailureMode")
+			t.kernel("spin", dtype.Float64)
+			bad := t.vectorAdd(s, p, p, p, 64, 1<<20, 1)
+			g := t.captured(s, func() {
+				t.record(s, fork)
+				t.wait(side, fork)
+				t.enqueue(bad)
+				t.spin(side, pause)
+				t.fill(side, p, 64, 1)
+				t.record(side, join)
+				t.wait(s, join)
+				t.fill(s, p+64, 64, 1)
+			})
+			t.replay(s, g)
+			t.wantAny(t.SynchronizeStream(s, forever), "SynchronizeStream", driver.CodeVectorException, driver.CodeGraphFailed)
+			t.destroyEvent(fork)
+			t.destroyEvent(join)
+			t.setCurrent(before)
+			t.destroyContext(c)
+			t.wantFill(p, 128, 0, "memory that skipped commands would fill")
+		}},
+		{"stop mode: after the failure a capture neither begins, nor records, nor ends with a graph, and none changes: 507035", needs | loader, func(t *tester) {
+			before := t.current()
+			c := t.context(0)
+			s, p := t.stream(), t.filled(64, 0)
+			t.must(t.SetStreamFailureMode(s, driver.StopOnFailure), "SetStreamFailureMode")
+			bad := t.vectorAdd(s, p, p, p, 64, 1<<20, 1)
+			g := t.captured(s, func() { t.enqueue(bad) })
+			x := t.capturing()
+			t.fill(x, p, 64, 1)
+			t.enqueue(bad)
+			t.want(driver.CodeVectorException, t.SynchronizeStream(s, forever), "SynchronizeStream")
+			t.want(driver.CodeVectorException, t.issue(fillCommand(x, p, 64, 2)), "fill in a capture")
+			_, err := t.graphs.EndCapture(x)
+			t.want(driver.CodeVectorException, err, "EndCapture")
+			t.want(driver.CodeVectorException, t.SynchronizeStream(x, forever), "SynchronizeStream of an ordinary stream again")
+			t.want(driver.CodeVectorException, t.graphs.BeginCapture(s), "BeginCapture")
+			t.want(driver.CodeVectorException, t.graphs.UpdateGraph(g, 0, bad.Args), "UpdateGraph")
+			t.want(driver.CodeVectorException, t.issue(driver.Command{Op: driver.OpReplay, Stream: s, Graph: g}), "replay")
+			t.must(t.graphs.DestroyGraph(g), "DestroyGraph")
+			t.setCurrent(before)
+			t.destroyContext(c)
+		}},
 		{"DestroyGraph while a replay is queued: 0, and the replay runs; destroyed graph: 107017", needs | loader, func(t *tester) {
 			s, p := t.stream(), t.filled(64, 0)
 			t.kernel("spin", dtype.Float64)
@@ -295,6 +372,17 @@ func (t *tester) captured(s driver.Stream, fn func()) driver.Graph {
 	t.must(t.graphs.BeginCapture(s), "BeginCapture")
 	fn()
 	return t.end(s)
+}
+
+// failing is a graph with a kernel that reads past its operands, then a fill of 64 B at p with 1.
+func (t *tester) failing(s driver.Stream, p driver.Ptr) driver.Graph {
+	t.Helper()
+	q := t.filled(64, 0)
+	bad := t.vectorAdd(s, q, q, q, 64, 1<<20, 1)
+	return t.captured(s, func() {
+		t.enqueue(bad)
+		t.fill(s, p, 64, 1)
+	})
 }
 
 func (t *tester) replay(s driver.Stream, g driver.Graph) {

@@ -15,7 +15,7 @@ static struct { const char *name; _Atomic int64_t *value; } keys[] = {
 	{"hang", &control.hang}, {"hang_sync", &control.hang_sync}, {"reuse", &control.reuse}, {"signals", &control.signals}, {"signals_at", &control.signals_at},
 	{"exit_ms", &control.exit_ms}, {"setdevice_ms", &control.setdevice_ms}, {"fds", &control.fds}, {"depth", &control.depth},
 	{"absorb_ns", &control.absorb_ns}, {"fault", &control.fault}, {"nth_task", &control.nth_task}, {"first_visible", &control.first_visible},
-	{"late_us", &control.late_us}, {"told_late", &control.told_late}, {"stuck", &control.stuck}, {"signals_ms", &control.signals_ms},
+	{"late_us", &control.late_us}, {"told_late", &control.told_late}, {"stuck", &control.stuck}, {"forgets", &control.forgets}, {"signals_ms", &control.signals_ms},
 };
 
 // The functions of all libraries.

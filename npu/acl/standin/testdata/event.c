@@ -170,8 +170,11 @@ static bool stamped(struct event *e) {
 
 static bool unseen(struct record *r) { return r->hidden && stream_hidden(r->serial); }
 
-// lost is the failure that had r dropped, once it was told.
-static int lost(struct record *r) {
+// lost is the failure that had the record of e dropped, once it was told.
+static int lost(struct event *e) {
+	struct record *r = e->record;
+	if (control.forgets && e->ctx->stop_told)
+		return fail(e->ctx->stop, "the context stopped after a failure");
 	if (!r->failed || stream_hidden(r->serial))
 		return OK;
 	return fail(r->failed, "the context stopped after a failure");
@@ -193,7 +196,7 @@ API aclError aclrtQueryEventStatus(void *h, int *status) {
 		*status = e->ex;
 		return OK;
 	}
-	code = lost(r);
+	code = lost(e);
 	if (!code)
 		*status = r->done && !unseen(r) && stamped(e);
 	return code;
@@ -248,6 +251,8 @@ static int synchronize(void *h, int64_t deadline) {
 		if (r->failed) {
 			struct stream *s = stream_of(e->ctx, r->serial);
 			code = s ? stream_take(s) : r->failed;
+		} else {
+			code = lost(e);
 		}
 	}
 	record_release(r);

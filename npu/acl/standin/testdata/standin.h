@@ -137,6 +137,7 @@ struct control {
 	_Atomic int64_t late_us; // that the time of a record comes after it was asked for first
 	_Atomic int64_t told_late; // failed tasks are told in the wait that returns the failure
 	_Atomic int64_t stuck;     // a record that was dropped is never reached
+	_Atomic int64_t forgets;   // events of a context that stopped answer with the failure
 	_Atomic int64_t signals_ms; // how long the thread of signals_at=3 waits
 	_Atomic int64_t fault, nth_task; // the nth task from now on fails with the code fault
 	_Atomic int64_t check[RULES];

@@ -54,7 +54,8 @@ func (p *packages) missing(name string) string {
 			return "\n\t(" + f.note + ")"
 		}
 	}
-	if meant := npu.Suggest(name, p.moduleNames()); meant != "" {
+	names := slices.DeleteFunc(p.moduleNames(), func(s string) bool { return s == name }) // a loader that fails
+	if meant := npu.Suggest(name, names); meant != "" {
 		return withoutC[:len(withoutC)-1] + meant + ")"
 	}
 	return withoutC

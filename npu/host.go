@@ -127,11 +127,14 @@ func (b *Buffer) SetValues(n int64, next func(i int64) (Value, error)) error {
 	return err
 }
 
-// SetBytes copies raw bytes, which must fill whole elements, to the start of the buffer.
+// SetBytes copies raw bytes, which must fill whole elements, to the start of the buffer. Those of bool are 0 and 1.
 func (b *Buffer) SetBytes(raw string) error {
 	return b.Write(func(data []byte) error {
 		if len(raw) > len(data) || len(raw)%b.typ.Size() != 0 {
 			return errorf(ErrParamInvalid, "%d B of raw data for %d elements of %d B", len(raw), b.count, b.typ.Size())
+		}
+		if problem := b.typ.Stray([]byte(raw)); problem != "" {
+			return errorf(ErrInvalidParam, "%s", problem)
 		}
 		copy(data, raw)
 		return nil

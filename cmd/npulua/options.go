@@ -203,6 +203,6 @@ func helpText() string {
 	const choice = "[=true|false]" // nobody writes it
 	flags := strings.ReplaceAll(newFlags(new(options)).FlagUsagesWrapped(100), choice, strings.Repeat(" ", len(choice)))
 	b.WriteString(strings.Replace(flags, " DIR[="+noDir+"]", "[=DIR]  ", 1))
-	b.WriteString("\nExit status: 0 success, 1 error, 2 usage, 3 a check failed, 4 a check could not run, 70 defect of npulua,\n124 timeout, 125 a limit of the sandbox, 129 hangup, 130 interrupted, 141 nobody reads standard output, 143 terminated,\nor what os.exit says.\n")
+	b.WriteString("\nExit status: 0 success, 1 error, 2 usage, 3 a check failed, 4 a check could not run, 70 defect of npulua,\n71 no memory left, 124 timeout, 125 a limit of the sandbox, 129 hangup, 130 interrupted, 141 nobody reads standard output, 143 terminated,\nor what os.exit says.\n")
 	return b.String()
 }

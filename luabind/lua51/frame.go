@@ -75,6 +75,14 @@ func newOperator(L *lua.LState, fn lua.LGFunction) *lua.LFunction {
 	return L.NewFunction(fn)
 }
 
+// called is f or the first frame outwards that is no operator, nil where there is none.
+func (f *frame) called() *frame {
+	for f != nil && f.isOperator() {
+		f = f.parent
+	}
+	return f
+}
+
 func (f *frame) isOperator() bool {
 	if f.fn == nil || !f.fn.IsG {
 		return false

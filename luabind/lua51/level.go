@@ -129,10 +129,28 @@ func (s stack) at(n int) (level, bool) {
 		case n == 0:
 			return l, true
 		default:
-			n--
+			n = s.skip(n - 1)
 		}
 	}
 	return level{}, false
+}
+
+// skip passes over at most n levels, those that are no more than a frame of a script's function, and returns how many are
+// left: a walk from level to level begins anew each time.
+func (s *stack) skip(n int) int {
+	if s.tails > 0 || s.frame == nil {
+		return n
+	}
+	for f := s.frame; n > 0 && f.isPlain() && f.parent != nil && !isHidden(f.parent.fn); n-- {
+		f = f.parent
+		s.frame = f
+	}
+	return n
+}
+
+// isPlain reports whether f is one level, whatever is around it but a hidden caller.
+func (f *frame) isPlain() bool {
+	return f.fn != nil && !f.fn.IsG && f.tailCalls == 0 && !isHidden(f.fn) && !isSection(f.fn.Proto)
 }
 
 func isHidden(fn *lua.LFunction) bool {

@@ -14,11 +14,11 @@ const (
 	traceEnds  = 7
 )
 
-// Traceback is where L is, and who called that, a line a call, from level on, in the format of gopher-lua. The work is
-// linear in the depth; the text is bounded before it is made.
+// Traceback is where L is, and who called that, a line a call, from level on, in the format of gopher-lua; operators are no
+// calls. The work is linear in the depth; the text is bounded before it is made.
 func Traceback(L *lua.LState, level int) string {
 	calls := 1 // the Go program, at the end
-	for f := currentFrame(L); f != nil; f = f.parent {
+	for f := currentFrame(L).called(); f != nil; f = f.parent.called() {
 		calls += 1 + f.tails()
 	}
 	first := max(0, min(level, calls))
@@ -35,7 +35,7 @@ func Traceback(L *lua.LState, level int) string {
 		}
 		i++
 	}
-	for f := currentFrame(L); f != nil; f = f.parent {
+	for f := currentFrame(L).called(); f != nil; f = f.parent.called() {
 		add(func() string { return f.traceLine(L) })
 		for range f.tails() {
 			add(func() string { return "(tailcall): ?" })

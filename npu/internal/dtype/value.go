@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -34,6 +35,18 @@ func (t DType) Read(b []byte, i int) (v float64, ok bool) {
 		return float64(w), w <= MaxExact
 	}
 	return t.Get(b, i), true
+}
+
+// Stray says which of the bytes of raw are no element of t, "" where all are: of bool those that are neither 0 nor 1.
+func (t DType) Stray(raw []byte) string {
+	if t != Bool {
+		return ""
+	}
+	i := slices.IndexFunc(raw, func(b byte) bool { return b > 1 })
+	if i < 0 {
+		return ""
+	}
+	return fmt.Sprintf("bool element %d is %d, want 0 or 1", i+1, raw[i])
 }
 
 // Value is element i of b.

@@ -95,13 +95,16 @@ func (h npyHeader) load(r io.Reader, rest int64, sink Sink) error {
 				return err
 			}
 		}
-		if h.typ == dtype.Bool {
-			if i := slices.IndexFunc(dst, func(b byte) bool { return b > 1 }); i >= 0 {
-				return formatErrorf("bool element %d is %d, want 0 or 1", i+1, dst[i])
-			}
-		}
-		return nil
+		return fits(h.typ, dst)
 	})
+}
+
+// fits fails where data have bytes that are no elements.
+func fits(typ dtype.DType, data []byte) error {
+	if problem := typ.Stray(data); problem != "" {
+		return formatErrorf("%s", problem)
+	}
+	return nil
 }
 
 // read fills dst with what r has, and returns how much of r that was.
@@ -177,6 +180,9 @@ func WriteNPY(path string, a Array) error {
 // EncodeNPY writes to w what WriteNPY writes.
 func EncodeNPY(w io.Writer, a Array) error {
 	if err := checkArray(a); err != nil {
+		return err
+	}
+	if err := fits(a.Type, a.Data); err != nil {
 		return err
 	}
 	if _, err := w.Write(npyHead(a)); err != nil {

@@ -11,6 +11,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 
 	"npulua/luabind/check"
+	"npulua/luabind/quantity"
 	"npulua/npu"
 )
 
@@ -262,7 +263,7 @@ func (w *watch) run(fn *lua.LFunction) error {
 		return nil
 	}
 	if now, err := w.by.Now(); err == nil && now-w.begin > w.timeout { // a call held everything up, the clock of the timeout too
-		w.trial.attempt.Add(check.Errored, w.expired()+": its function ended after "+check.Seconds(now-w.begin))
+		w.trial.attempt.Add(check.Errored, w.expired()+": its function ended after "+quantity.Took(now-w.begin))
 		return nil
 	}
 	if err := w.ended(k); err != nil {
@@ -337,7 +338,7 @@ func (w *watch) timedOut(err error, text string) error {
 }
 
 // expired begins the message of a test whose time is over.
-func (w *watch) expired() string { return "timed out after " + check.Seconds(w.timeout) }
+func (w *watch) expired() string { return "timed out after " + quantity.Took(w.timeout) }
 
 // clear ends what is left of the test and closes what it made. Where the program is ended from outside, the end of the
 // session does.

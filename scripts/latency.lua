@@ -1,5 +1,6 @@
 -- latency: measure what launches, copies, synchronization and events cost the host.
 local args, check, json, measure, tabulate = require "args", require "check", require "json", require "measure", require "tabulate"
+local time = require "time"
 local fleet, npu = require "fleet", require "npu"
 
 local patience -- seconds that a wait may take
@@ -136,14 +137,15 @@ patience = opt.timeout / 2 -- so that a device that hangs fails the test, instea
 local wanted = {}
 for _, name in ipairs(#opt.only > 0 and opt.only or names) do wanted[name] = true end
 
-local most, units = {}, {[""] = 1, s = 1, ms = 1e-3, us = 1e-6, ns = 1e-9}
+local most = {}
 for _, word in ipairs(opt.max) do
-  local name, number, unit = word:match("^([%w_]+)=(%d+%.?%d*)(%a*)$")
-  if not known[name] or not units[unit] then
+  local name, text = word:match("^([%w_]+)=(.+)$")
+  local ok, limit = pcall(time.duration, text and text:match("^%d+%.?%d*$") and text .. "s" or text)
+  if not known[name] or not ok or limit < 0 then
     fleet.usage("latency", "--max wants NAME=TIME such as launch=50us, NAME one of %s, got %q", table.concat(names, ", "), word)
   end
   if not wanted[name] then fleet.usage("latency", "--max %s: it is not measured", name) end
-  most[name] = tonumber(number) * units[unit]
+  most[name] = limit
 end
 
 fleet.setup("latency", opt, {timeout = opt.timeout, brief = true})

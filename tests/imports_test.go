@@ -14,7 +14,7 @@ var allowed = map[string][]string{
 	"npulua/internal/printable":      {},
 	"npulua/internal/whole":          {},
 	"npulua/internal/proc":           {"golang.org/x/sys/unix"},
-	"npulua/cmd/npulua/serve":        {"npulua/internal/printable", "npulua/internal/proc", "golang.org/x/sys/unix", "github.com/prometheus/client_golang/prometheus", "github.com/prometheus/client_model/go", "github.com/prometheus/common/expfmt", "github.com/prometheus/common/model"},
+	"npulua/cmd/npulua/serve":        {"npulua/internal/printable", "npulua/luabind/quantity", "npulua/internal/proc", "golang.org/x/sys/unix", "github.com/prometheus/client_golang/prometheus", "github.com/prometheus/client_model/go", "github.com/prometheus/common/expfmt", "github.com/prometheus/common/model"},
 	"npulua/cmd/npulua/supervise":    {"npulua/internal/proc", "golang.org/x/sys/unix"},
 	"npulua/cmd/npulua":              {"npulua/cmd/npulua/supervise", "npulua/internal/proc", "npulua/internal/whole", "npulua/internal/printable", "npulua/cmd/npulua/serve", "npulua/npu/doctor", "npulua/repl", "npulua/luabind", "npulua/luabind/quantity", "npulua/luabind/display", "npulua/luabind/check", "npulua/npu", "npulua/scripts", "github.com/spf13/pflag", "golang.org/x/sys/unix", "golang.org/x/term"},
 	"npulua/npu/doctor":              {"npulua/internal/printable", "npulua/npu"},

@@ -672,7 +672,7 @@ func TestServeRefused(t *testing.T) {
 		{"serve /no/such.lua", 2, `"/no/such.lua" is no file, and no script that comes with npulua`},
 		{"serve bandwith", 2, `did you mean "bandwidth"?`},
 		{"serve " + filepath.Dir(good), 2, "is no file"},
-		{"serve --every 0 " + good, 2, `--every: want a time such as 30s or 5m, got "0"`},
+		{"serve --every 0 " + good, 2, `--every: want a time of 1ms or more, such as 90, 500ms or 1m30s, got "0"`},
 		{"serve --evry 3s " + good, 2, `did you mean "every"?`},
 		{"--timeout 3 serve " + good, 2, "--timeout comes after the word serve"},
 	} {

@@ -21,7 +21,7 @@ const doctorHelp = `npulua doctor [--json]
 Examines whether NPUs can be used here: the backend and why it is chosen, libraries and
 their versions, driver and device files, environment, and a test of each device. Each
 problem comes with its remedy. --json prints the same facts as one JSON object.
-Before it: --sim PROFILE examines the simulator, --timeout SECONDS ends it.
+Before it: --sim PROFILE examines the simulator, --timeout TIME ends it.
 Exit status: 0 where hardware can be used, or the simulator that was asked for, else 1.
 `
 

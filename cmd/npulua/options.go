@@ -3,13 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
+	"npulua/luabind/quantity"
 	"npulua/npu"
 )
 
@@ -55,22 +55,34 @@ func (f chunkFlag) Type() string {
 	return "CODE"
 }
 
-// secondsFlag is a time in seconds, above zero.
-type secondsFlag struct{ d *time.Duration }
+// timeFlag is a time above zero: a number of seconds, or a duration such as 1m30s.
+type timeFlag struct {
+	d     *time.Duration
+	least time.Duration // 0: any above 0
+}
 
-func (f secondsFlag) Set(s string) error {
-	var v float64
-	if n, err := fmt.Sscanf(s+" ", "%g ", &v); n != 1 || err != nil || !(v > 0) || math.IsInf(v, 0) {
-		return fmt.Errorf("want seconds above 0, got %q", s)
+// longestTime is the longest that options mean, in seconds: about 31 years.
+const longestTime = 1e9
+
+func (f timeFlag) Set(s string) error {
+	v, err := quantity.ParseSeconds(s)
+	if err != nil || !(v > 0) || v < f.least.Seconds() {
+		least := "above 0"
+		if f.least > 0 {
+			least = "of " + quantity.Duration(f.least.Seconds()) + " or more"
+		}
+		return fmt.Errorf("want a time %s, such as 90, 500ms or 1m30s, got %q", least, s)
 	}
-	if v > 1e9 {
-		v = 1e9
-	}
-	*f.d = max(time.Duration(v*float64(time.Second)), 1)
+	*f.d = max(time.Duration(min(v, longestTime)*float64(time.Second)), 1)
 	return nil
 }
-func (f secondsFlag) String() string { return "" }
-func (f secondsFlag) Type() string   { return "SECONDS" }
+func (f timeFlag) String() string {
+	if *f.d == 0 {
+		return ""
+	}
+	return quantity.ExactDuration(f.d.Seconds())
+}
+func (f timeFlag) Type() string { return "TIME" }
 
 // choiceFlag is one word of a list.
 type choiceFlag struct {
@@ -110,7 +122,7 @@ func newFlags(o *options) *pflag.FlagSet {
 	fs.BoolVar(&o.session.Blocking, "blocking", false, "wait after every queued command, so that errors are raised at the call (also ASCEND_LAUNCH_BLOCKING=1)")
 	fs.BoolVar(&o.leaks, "leaks", false, "list at the end the handles that were never closed")
 	fs.Var(textFlag{&o.report, "DIR"}, "report", "write what ran, metrics (metrics.prom), checks and a picture of the streams into files in DIR at the end")
-	fs.Var(secondsFlag{&o.timeout}, "timeout", "end the script after SECONDS, with exit status 124; chunks that are typed have no such end")
+	fs.Var(timeFlag{d: &o.timeout}, "timeout", "end the script after TIME, as in 90 (seconds), 500ms or 1m30s, with exit status 124; chunks that are typed have no such end")
 	addSandboxFlags(fs, &o.sandbox)
 	return fs
 }

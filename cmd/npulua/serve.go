@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"npulua/cmd/npulua/serve"
-	"npulua/luabind/quantity"
 	"npulua/npu"
 	"npulua/scripts"
 )
@@ -37,9 +36,9 @@ func newServeFlags(o *serveOptions) *pflag.FlagSet {
 	o.listen = "127.0.0.1:9400"
 	fs.Var(addressFlag{&o.listen}, "listen", "where to answer; only this machine can reach the default, 0.0.0.0:9400 is for all")
 	o.every, o.drain = 30*time.Second, 30*time.Second
-	fs.Var(intervalFlag{&o.every}, "every", "time from the beginning of a run to that of the next, as in 30s, 5m")
-	fs.Var(intervalFlag{&o.timeout}, "timeout", "end a run that takes longer (default: the time of --every)")
-	fs.Var(intervalFlag{&o.drain}, "drain", "how long a run may go on after SIGTERM or Ctrl-C")
+	fs.Var(timeFlag{&o.every, time.Millisecond}, "every", "time from the beginning of a run to that of the next, as in 30s, 5m")
+	fs.Var(timeFlag{&o.timeout, time.Millisecond}, "timeout", "end a run that takes longer (default: the time of --every)")
+	fs.Var(timeFlag{&o.drain, time.Millisecond}, "drain", "how long a run may go on after SIGTERM or Ctrl-C")
 	fs.Var(hostFlag{&o.hosts}, "host", "a name by which clients may ask, besides addresses, localhost, the name in --listen and, where other machines can reach it, that of this machine; * is any; may be repeated")
 	fs.BoolVarP(&o.help, "help", "h", false, "show this text")
 	return fs
@@ -57,28 +56,6 @@ func (f hostFlag) Set(s string) error {
 }
 func (f hostFlag) String() string { return strings.Join(*f.list, " ") }
 func (f hostFlag) Type() string   { return "NAME" }
-
-// longestInterval is the longest time that options take, in seconds: about 31 years.
-const longestInterval = 1e9
-
-// intervalFlag is a time such as 30s or 1m30s, or a number of seconds; above zero.
-type intervalFlag struct{ d *time.Duration }
-
-func (f intervalFlag) Set(s string) error {
-	v, err := quantity.ParseSeconds(s)
-	if err != nil || v < 1e-3 || v > longestInterval {
-		return fmt.Errorf("want a time such as 30s or 5m, got %q", s)
-	}
-	*f.d = time.Duration(v * float64(time.Second))
-	return nil
-}
-func (f intervalFlag) String() string {
-	if *f.d == 0 {
-		return ""
-	}
-	return quantity.ExactDuration(f.d.Seconds())
-}
-func (f intervalFlag) Type() string { return "TIME" }
 
 // addressFlag is a host and a port. The host must be named: one that is left out would mean every network of the machine.
 type addressFlag struct{ to *string }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"npulua/luabind/quantity"
 )
 
 // Exit statuses of a program whose purpose is its checks.
@@ -214,7 +216,7 @@ func (r *Report) Counts() string {
 	if parts == nil {
 		parts = []string{"no tests"}
 	}
-	return strings.Join(parts, ", ") + "; " + Seconds(r.Took)
+	return strings.Join(parts, ", ") + "; " + quantity.Took(r.Took)
 }
 
 // Where says what the tests ran on.

@@ -5,7 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"time"
+
+	"npulua/luabind/quantity"
 )
 
 // Number is a number for people: whole ones with all digits, others with six.
@@ -21,19 +22,6 @@ func Number(v float64) string {
 		return strconv.FormatFloat(v, 'f', -1, 64)
 	}
 	return strconv.FormatFloat(v, 'g', 6, 64)
-}
-
-// Seconds is a time for people, with the unit that suits it.
-func Seconds(d time.Duration) string {
-	switch {
-	case d == 0:
-		return "0 s"
-	case d < time.Millisecond:
-		return fmt.Sprintf("%.3g us", float64(d)/1e3)
-	case d < time.Second:
-		return fmt.Sprintf("%.3g ms", float64(d)/1e6)
-	}
-	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", d.Seconds()), "0"), ".") + " s"
 }
 
 // firstLine is text up to its first line end.
@@ -94,7 +82,7 @@ func (t *Test) took() string {
 	if t.Result == NotRun {
 		return "-"
 	}
-	return Seconds(t.Took)
+	return quantity.Took(t.Took)
 }
 
 // Line is the test in one line, for a terminal while tests run.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // timeUnits are the units of durations, the longest first. A unit is times/parts seconds, so that decimal fractions
@@ -142,6 +143,19 @@ func parts(f float64) (list []string) {
 		}
 	}
 	return list
+}
+
+// Took is a time that was measured, with three digits below a second and two decimals above: "12.3 us", "1.51 s".
+func Took(d time.Duration) string {
+	switch {
+	case d == 0:
+		return "0 s"
+	case d < time.Millisecond:
+		return fmt.Sprintf("%.3g us", float64(d)/1e3)
+	case d < time.Second:
+		return fmt.Sprintf("%.3g ms", float64(d)/1e6)
+	}
+	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", d.Seconds()), "0"), ".") + " s"
 }
 
 // rounded is f with three digits.

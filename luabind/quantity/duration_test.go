@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"npulua/luabind/quantity"
 )
@@ -30,6 +31,14 @@ func TestParseDuration(t *testing.T) {
 			}
 		} else if err != nil || got != test.want || math.Signbit(got) != math.Signbit(test.want) {
 			t.Errorf("ParseDuration(%q) = %v, %v, want %v", test.text, got, err, test.want)
+		}
+	}
+}
+
+func TestTook(t *testing.T) {
+	for d, want := range map[time.Duration]string{0: "0 s", 40: "0.04 us", 1234567: "1.23 ms", 91200: "91.2 us", 300 * time.Millisecond: "300 ms", 1514 * time.Millisecond: "1.51 s", time.Minute: "60 s", 1500 * time.Millisecond: "1.5 s"} {
+		if got := quantity.Took(d); got != want {
+			t.Errorf("Took(%v) = %q, want %q", d, got, want)
 		}
 	}
 }

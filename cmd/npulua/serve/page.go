@@ -13,13 +13,14 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"npulua/internal/printable"
+	"npulua/luabind/quantity"
 )
 
 //go:embed page.html
 var pageText string
 
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
-	"ago": ago, "seconds": seconds, "interval": func(f float64) string { return interval(time.Duration(f * float64(time.Second))) }, "clock": func(t time.Time) string { return t.Format("2006-01-02 15:04:05 MST") },
+	"ago": ago, "seconds": seconds, "interval": quantity.Duration, "clock": func(t time.Time) string { return t.Format("2006-01-02 15:04:05 MST") },
 	"word": func(o Outcome) string { return strings.ReplaceAll(string(o), "_", " ") },
 }).Parse(pageText))
 
@@ -148,27 +149,10 @@ const byteUnits = "KMGTPE"
 
 // seconds is a time that was measured.
 func seconds(f float64) string {
-	switch {
-	case f >= 10:
-		return interval(time.Duration(f * float64(time.Second)).Round(time.Second))
-	case f >= 1 || f == 0:
-		return fmt.Sprintf("%.3g s", f)
-	case f >= 1e-3:
-		return fmt.Sprintf("%.3g ms", f*1e3)
+	if f >= 10 {
+		return quantity.Duration(f)
 	}
-	return fmt.Sprintf("%.3g µs", f*1e6)
-}
-
-// interval is d without parts that are zero: 1h, not 1h0m0s.
-func interval(d time.Duration) string {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
+	return quantity.Took(time.Duration(f * float64(time.Second)))
 }
 
 // ago is how long t lies before now.
@@ -177,5 +161,5 @@ func ago(now, t time.Time) string {
 	if d < time.Second {
 		return "just now"
 	}
-	return interval(d) + " ago"
+	return quantity.Duration(d.Seconds()) + " ago"
 }

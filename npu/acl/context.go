@@ -16,8 +16,17 @@ type ctx struct {
 	main      *stream            // its default stream
 	binaries  map[string]uintptr // loaded in it, by file
 	stopped   *driver.Error
+	told      bool // somebody has waited since: what is queued from then on is refused
 	stops     bool // the failure mode is StopOnFailure
-	refusing  bool // the library does not know that it has stopped
+	unaware   bool // the library does not know that it has stopped
+}
+
+// over is the failure that has stopped c, once somebody has waited.
+func (c *ctx) over() error {
+	if c.told {
+		return c.stopped
+	}
+	return nil
 }
 
 // newContext notes a context of the library, which is current.

@@ -16,8 +16,12 @@ func (d *Driver) Enqueue(c *driver.Command) error {
 	if err != nil {
 		return err
 	}
-	if s.ctx.stopped != nil && (s.ctx.refusing || s.capture != nil) {
+	switch {
+	case s.ctx.stopped == nil:
+	case s.ctx.told && (s.ctx.unaware || s.capture != nil):
 		return s.ctx.stopped
+	case s.ctx.unaware && s.capture == nil:
+		return d.skip(s, c)
 	}
 	if s.raw == 0 {
 		if err = d.openMain(s); err != nil {
@@ -176,7 +180,7 @@ func (d *Driver) queueEvent(f *function, s *stream, c *driver.Command) error {
 		}
 		if e.captured = s.capture; s.capture == nil {
 			s.records++
-			e.recorded, e.record, e.late = s, s.records, late{}
+			e.recorded, e.record, e.skipped, e.late = s, s.records, false, late{}
 		}
 		return nil
 	case driver.OpResetEvent:

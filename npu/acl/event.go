@@ -22,12 +22,15 @@ type event struct {
 	captured *capture // in which it was recorded last, while that goes on
 	recorded *stream  // on which it was recorded last, outside of a capture
 	record   uint64   // number of that record in its stream
+	skipped  bool     // that record was not queued, as a failure had stopped the context
 	late     late
 }
 
 // reached reports whether the last record of e is known to have been reached. Where a failure has stopped its context the
 // library may not know that any more.
-func (e *event) reached() bool { return e.recorded != nil && e.record <= e.recorded.reached }
+func (e *event) reached() bool {
+	return e.recorded != nil && !e.skipped && e.record <= e.recorded.reached
+}
 
 // reach notes that records up to that number are reached.
 func (s *stream) reach(record uint64) { s.reached = max(s.reached, record) }
@@ -109,7 +112,7 @@ func (d *Driver) QueryEvent(h driver.Event) (bool, error) {
 		return true, nil
 	}
 	s := e.recorded
-	if e.reached() && s.ctx.stopped != nil {
+	if e.skipped || e.reached() && s.ctx.stopped != nil {
 		return true, nil
 	}
 	const complete = 1
@@ -144,6 +147,8 @@ func (d *Driver) SynchronizeEvent(h driver.Event, timeout time.Duration) error {
 	}
 	s := e.recorded
 	switch {
+	case e.skipped:
+		err = s.ctx.stopped
 	case e.reached() && s.ctx.stopped != nil:
 	case d.syncEventTimeout.address == 0 && timeout < 0:
 		err = d.call(&d.syncEvent, e.raw)
@@ -159,8 +164,12 @@ func (d *Driver) SynchronizeEvent(h driver.Event, timeout time.Duration) error {
 		s.reach(e.record)
 	}
 	first, stopped := s.log.fault, s.ctx.stopped
-	if stopped != nil && e.reached() && (first == nil || first == stopped) {
-		return nil // it was reached before that
+	switch {
+	case stopped == nil:
+	case e.reached() && (first == nil || first == stopped): // before that
+		return nil
+	case !e.reached():
+		s.ctx.told = true
 	}
 	if first != nil {
 		s.log.fault, s.log.told = nil, s.log.told || first.Cause == nil

@@ -441,6 +441,8 @@ func (d *Driver) settled(s *stream, err error) error {
 	d.found(s, err)
 	if s.ctx.stopped == nil {
 		s.reach(s.records)
+	} else {
+		s.ctx.told = true
 	}
 	fault, failed := s.log.fault, unknown
 	if fault != nil {
@@ -452,7 +454,7 @@ func (d *Driver) settled(s *stream, err error) error {
 	switch {
 	case fault != nil:
 		return fault
-	case s.ctx.stopped != nil && (err != nil || s.ctx.refusing):
+	case s.ctx.stopped != nil && (err != nil || s.ctx.unaware):
 		return s.ctx.stopped
 	case told:
 		return nil

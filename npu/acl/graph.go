@@ -97,8 +97,8 @@ func (d *Driver) BeginCapture(h driver.Stream) error {
 	if h == 0 {
 		return driver.Errorf(driver.CodeCaptureImplicit, d.captureBegin.name, "a default stream cannot record a graph")
 	}
-	if s.ctx.stopped != nil {
-		return s.ctx.stopped
+	if err := s.ctx.over(); err != nil {
+		return err
 	}
 	if err := d.call(&d.captureBegin, s.raw, globalCapture); err != nil {
 		return d.refusedBy(s, err)
@@ -129,11 +129,11 @@ func (d *Driver) EndCapture(h driver.Stream) (driver.Graph, error) {
 			e.captured = nil
 		}
 	}
-	if s.ctx.stopped != nil {
+	if over := s.ctx.over(); over != nil {
 		if err == nil {
 			_ = d.call(&d.destroyGraph, raw)
 		}
-		err = s.ctx.stopped
+		err = over
 	}
 	if err != nil {
 		unexpect(c.functions...)
@@ -190,8 +190,8 @@ func (d *Driver) UpdateGraph(h driver.Graph, i int, words []uint64) error {
 		return driver.Errorf(driver.CodeRtParamInvalid, d.updateBegin.name, "command %d is no launch with %d words of arguments", i, len(words))
 	}
 	n := &g.nodes[i]
-	if g.ctx.stopped != nil {
-		return g.ctx.stopped
+	if err := g.ctx.over(); err != nil {
+		return err
 	}
 	if n.group == 0 {
 		return absent(d.groupBegin.name)

@@ -17,10 +17,23 @@ func fault(err error) error {
 	return err
 }
 
+// skip is Enqueue in a context that has stopped, where only the library does not know that.
+func (d *Driver) skip(s *stream, c *driver.Command) error {
+	if c.Op == driver.OpRecord {
+		e, err := d.event(&d.record, c.Event)
+		if err != nil {
+			return err
+		}
+		e.recorded, e.skipped = s, true
+	}
+	s.log.note(entry{task: noTask, op: c.Op, site: c.Site, way: c.Kind, kernel: d.kernels[c.Kernel], model: d.models[c.Model]})
+	return nil
+}
+
 // refuse makes of a launch that an operator refused what it is of a kernel: a fault of the stream, with the launch
 // among its commands. It was not queued, and does nothing.
 func (d *Driver) refuse(s *stream, c *driver.Command, r *refusal) {
 	s.log.note(entry{task: noTask, op: c.Op, site: c.Site, kernel: d.kernels[c.Kernel]})
 	d.fail(s, len(s.log.entries)-1, r.fault)
-	s.ctx.refusing = s.ctx.stopped == r.fault
+	s.ctx.unaware = s.ctx.stopped == r.fault
 }

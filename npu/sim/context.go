@@ -15,13 +15,14 @@ type context struct {
 	options map[driver.ContextOption]int64
 	mode    driver.FailureMode
 	stopped *driver.Error // the fault that stopped everything, in StopOnFailure
+	told    bool          // somebody has waited since: what is queued from then on is refused
 }
 
 // openContext brings c to life with a new default stream.
 func (d *Driver) openContext(c *context) error {
 	c.dead = false
 	c.options = make(map[driver.ContextOption]int64)
-	c.mode, c.stopped = driver.ContinueOnFailure, nil
+	c.mode, c.stopped, c.told = driver.ContinueOnFailure, nil, false
 	if _, err := d.newStream("aclrtCreateContext", c, driver.StreamConfig{}); err != nil {
 		c.dead = true
 		return err

@@ -125,10 +125,14 @@ func (d *Driver) SynchronizeEvent(h driver.Event, timeout time.Duration) error {
 	if !d.waitUntil(func() bool { return r.done }, timeout) {
 		return driver.Errorf(driver.CodeEventSyncTimeout, call, "not done after %v", timeout)
 	}
-	if stopped := r.s.ctx.stopped; stopped != nil && !r.skipped && (r.s.fault == nil || r.s.fault == stopped) {
-		return nil // it was reached before that
+	stopped := r.s.ctx.stopped
+	switch {
+	case stopped == nil || r.skipped:
+		return r.s.takeFault()
+	case r.s.fault == stopped: // it was reached before that
+		return nil
 	}
-	return r.s.takeFault()
+	return r.s.takeOwn()
 }
 
 // ElapsedTime implements driver.Driver.

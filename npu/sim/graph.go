@@ -66,8 +66,8 @@ func (d *Driver) BeginCapture(h driver.Stream) error {
 	if s.capture != nil {
 		return captured(call, s)
 	}
-	if s.ctx.stopped != nil {
-		return s.ctx.stopped
+	if err := s.ctx.over(); err != nil {
+		return err
 	}
 	d.host(costQuery)
 	g := &graph{ctx: s.ctx, origin: s}
@@ -188,9 +188,10 @@ func (d *Driver) EndCapture(h driver.Stream) (driver.Graph, error) {
 	d.host(costQuery)
 	loose := g.unjoined()
 	d.dropCapture(g)
+	if err := s.ctx.over(); err != nil {
+		return 0, err
+	}
 	switch {
-	case s.ctx.stopped != nil:
-		return 0, s.ctx.stopped
 	case g.invalid != nil:
 		return 0, driver.Errorf(driver.CodeCaptureInvalid, call, "the capture was spoiled: %s", g.invalid.Detail)
 	case loose != nil:
@@ -252,8 +253,8 @@ func (d *Driver) UpdateGraph(h driver.Graph, i int, args []uint64) error {
 	case len(args) != len(g.nodes[i].cmd.Args):
 		return driver.Errorf(driver.CodeRtParamInvalid, call, "%d argument words, the launch has %d", len(args), len(g.nodes[i].cmd.Args))
 	}
-	if g.ctx.stopped != nil {
-		return g.ctx.stopped
+	if err := g.ctx.over(); err != nil {
+		return err
 	}
 	d.host(costSubmit)
 	if g.shared {

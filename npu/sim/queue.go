@@ -69,18 +69,18 @@ func (d *Driver) Enqueue(c *driver.Command) error {
 			return err
 		}
 	}
-	if s.capture != nil && s.ctx.stopped != nil {
-		return s.ctx.stopped
-	}
 	if s.capture != nil {
+		if err := s.ctx.over(); err != nil {
+			return err
+		}
 		return d.record(call, s, c, m)
 	}
 	if s.count >= s.ctx.dev.profile.QueueDepth {
 		return driver.CodeQueueFull
 	}
-	if s.ctx.stopped != nil {
+	if err := s.ctx.over(); err != nil {
 		d.overAtOnce(s, c, driver.CommandSkipped, driver.OK)
-		return s.ctx.stopped
+		return err
 	}
 	t := d.newTask()
 	t.cmd = *c

@@ -242,13 +242,28 @@ func (d *Driver) synchronize(call string, streams []*stream, timeout time.Durati
 
 // takeFault returns the first fault of s, once, and then for ever that which stopped its context.
 func (s *stream) takeFault() error {
+	stopped := s.ctx.stopped
+	s.ctx.told = stopped != nil
+	if err := s.takeOwn(); err != nil || stopped == nil {
+		return err
+	}
+	return stopped
+}
+
+// takeOwn returns the first fault of s, once.
+func (s *stream) takeOwn() error {
 	err := s.fault
 	s.fault = nil
-	switch {
-	case err != nil:
-		return err
-	case s.ctx.stopped != nil:
-		return s.ctx.stopped
+	if err == nil {
+		return nil
+	}
+	return err
+}
+
+// over is the failure that has stopped c, once somebody has waited.
+func (c *context) over() error {
+	if c.told {
+		return c.stopped
 	}
 	return nil
 }

@@ -129,7 +129,8 @@ type Driver interface {
 	// and can be tried again once time has passed. c and c.Args are the caller's again on return.
 	// Needs a context. CodeInvalidHandle for a stream, event or kernel that is not live,
 	// CodeStreamContext for a stream that is not of the current context (not zero), CodeModelContext
-	// for a graph or model of another one. In a context that has stopped on a failure, that failure.
+	// for a graph or model of another one. In a context that has stopped on a failure, that failure, once
+	// somebody has waited; until then c is skipped.
 	Enqueue(c *Command) error
 }
 
@@ -200,8 +201,8 @@ type Loader interface {
 // capture. A record outside makes an ordinary event of one of theirs, but for the host, which is refused
 // until the capture ends. Replays of one graph run one after the other, in the context where it was recorded.
 // After a failed command of a replay the rest of it runs; where the failure stops the context, none of it does. In a
-// context that has stopped, captures neither begin nor record nor end with a graph, and no graph changes: all of that
-// returns the failure.
+// context that has stopped, and once somebody has waited, captures neither begin nor record nor end with a graph, and no
+// graph changes: all of that returns the failure.
 type Capturer interface {
 	// BeginCapture starts a capture with s as its origin: CodeCaptureImplicit for a default stream,
 	// CodeStreamCaptured for one that captures already.

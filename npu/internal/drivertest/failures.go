@@ -225,6 +225,31 @@ func failureCases() []testCase {
 			t.destroyContext(c)
 			t.setCurrent(before)
 		}},
+		{"stop mode: after the failure, but before somebody waits, commands are skipped, and an event recorded then: 507035", loader, func(t *tester) {
+			before, p := t.current(), t.filled(64, 0)
+			c := t.context(0)
+			s, other := t.stream(), t.stream()
+			e, others := t.event(driver.EventSync), t.event(driver.EventSync)
+			t.must(t.SetStreamFailureMode(s, driver.StopOnFailure), "SetStreamFailureMode")
+			t.record(s, e)
+			t.sync(s)
+			t.fault(s, 7)
+			t.settle()
+			t.fill(s, p, 64, 1)
+			t.fill(other, p, 64, 1)
+			t.record(s, e)
+			t.record(other, others)
+			for range 2 {
+				t.want(driver.CodeVectorException, t.SynchronizeEvent(e, forever), "SynchronizeEvent")
+				t.want(driver.CodeVectorException, t.SynchronizeEvent(others, forever), "SynchronizeEvent of another stream")
+			}
+			t.want(driver.CodeVectorException, t.issue(fillCommand(other, p, 64, 2)), "fill after a wait")
+			t.destroyEvent(e)
+			t.destroyEvent(others)
+			t.destroyContext(c)
+			t.setCurrent(before)
+			t.wantFill(p, 64, 0, "memory that skipped commands would fill")
+		}},
 		{"stop mode: a failed host function before the failure is told first", loader, func(t *tester) {
 			before, mine := t.current(), errors.New("mine")
 			c := t.context(0)

@@ -24,7 +24,7 @@ var (
 )
 
 // variants are habits that a library may have; programs take them in turn.
-var variants = []string{"", "told_late=1", "late_us=3000", "reuse=1", "told_late=1,reuse=1"}
+var variants = []string{"", "told_late=1", "late_us=3000", "reuse=1", "told_late=1,reuse=1", "forgets=1"}
 
 // backends runs one program on both backends.
 type backends struct{ dir, library, kernels string }

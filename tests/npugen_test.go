@@ -12,7 +12,7 @@ import (
 // modes. Each call is a line of its own, which works whatever lines before it are left out, and prints what it answers.
 //
 // What a program may not ask, because the answer is a matter of time: whether work is done that nobody has waited for,
-// and what is in memory that work of a context may have written which has stopped on a failure.
+// and what other streams had done of their work when a failure stopped the context.
 type npuGenerator struct {
 	r     *rand.Rand
 	lines []string
@@ -33,12 +33,22 @@ type genHandle struct {
 	stopped bool         // of a context: it did
 	idle    bool         // of a stream: all that was queued was waited for
 	calls   bool         // of a stream: it had callbacks, which also tell how far it is
+	main    bool         // of a stream: it is the default stream of its context
 	faulty  bool         // of a stream: a kernel was queued that fails, and nobody has waited since; of a graph: it holds one
 	unclear bool         // of a buffer: what it holds depends on how far streams came
 	users   []*genHandle // of a buffer: streams with work on it
-	uses    []*genHandle // of a graph: the buffers of its commands
+	work    []genWork    // of a graph: its commands
 	stream  *genHandle
 	late    bool // of an event: its stream had work since its record
+	reached bool // of an event: its stream was waited for since its record, or it has none
+	behind  bool // of an event: its record came after the failure that stopped the context
+}
+
+// genWork is a command that works on memory.
+type genWork struct {
+	code      string
+	fails     bool
+	dst, from *genHandle // what it writes, and reads; from is nil for a fill
 }
 
 // npuPrelude is what the lines of a program call. An error counts by its code, the line that it blames, and the codes and
@@ -68,7 +78,7 @@ local bad = npu.kernel "vector_add"
 func generateNPU(seed uint64) []string {
 	g := &npuGenerator{r: rand.New(rand.NewPCG(seed, 0x6e7075))}
 	for d := range 2 {
-		g.contexts = append(g.contexts, &genHandle{name: fmt.Sprintf("npu.device(%d).context", d), device: d})
+		g.withMain(&genHandle{name: fmt.Sprintf("npu.device(%d).context", d), device: d})
 	}
 	for _, first := range []func(){g.newContext, g.newContext, g.newStream, g.newStream, g.newBuffer, g.newBuffer, g.newBuffer, g.newHost} {
 		first()
@@ -78,7 +88,12 @@ func generateNPU(seed uint64) []string {
 	}
 	g.add("npu.device(0):synchronize()")
 	g.add("npu.device(1):synchronize()")
-	return append(g.lines, `for i = 1, 99 do if log["H.s" .. i] then print(i, log["H.s" .. i]) end end`)
+	for _, s := range g.streams {
+		if s.calls {
+			g.lines = append(g.lines, fmt.Sprintf("print(%q, log[%[1]q])", s.name))
+		}
+	}
+	return g.lines
 }
 
 // add is a line that prints what code answers.
@@ -111,7 +126,13 @@ func (g *npuGenerator) pick(list []*genHandle, fits func(*genHandle) bool) *genH
 func (g *npuGenerator) newContext() {
 	h := &genHandle{name: g.name("c"), device: g.r.IntN(2)}
 	g.add("%s = npu.device(%d):create_context() return %s", h.name, h.device, h.name)
-	g.contexts = append(g.contexts, h)
+	g.withMain(h)
+}
+
+// withMain adds a context and its default stream.
+func (g *npuGenerator) withMain(c *genHandle) {
+	g.contexts = append(g.contexts, c)
+	g.streams = append(g.streams, &genHandle{name: c.name + ".default_stream", device: c.device, parent: c, main: true, idle: true})
 }
 
 func (g *npuGenerator) newStream() {
@@ -159,8 +180,11 @@ func (g *npuGenerator) values() string {
 	return strings.Join(v, ", ")
 }
 
-// aStream is an open stream, or the default stream of a context.
-func (g *npuGenerator) aStream() *genHandle { return g.pick(g.streams, nil) }
+// aStream is an open stream, now and then the default stream of a context.
+func (g *npuGenerator) aStream() *genHandle {
+	main := g.chance(20)
+	return g.pick(g.streams, func(s *genHandle) bool { return s.main == main })
+}
 
 func (g *npuGenerator) on(device int) func(*genHandle) bool {
 	if g.chance(4) {
@@ -169,43 +193,63 @@ func (g *npuGenerator) on(device int) func(*genHandle) bool {
 	return func(h *genHandle) bool { return h.device == device }
 }
 
-// work queues a command on s, in what form prefix says, and tells whether it is one that fails.
-func (g *npuGenerator) work(s *genHandle) (code string, fails bool) {
+// work is a command for s; its code is "" where there is nothing that it could work on.
+func (g *npuGenerator) work(s *genHandle) genWork {
 	x, y := g.pick(g.buffers, g.on(s.device)), g.pick(g.buffers, g.on(s.device))
 	if x == y {
 		y = g.pick(g.buffers, g.on(s.device))
 	}
 	h := g.pick(g.hosts, nil)
 	if x == nil || y == nil || h == nil {
-		return "", false
-	}
-	g.use(s, x, y, h)
-	write := func(b *genHandle) {
-		b.unclear = b.unclear || s.parent.stops
+		return genWork{}
 	}
 	switch n := g.r.IntN(100); {
 	case n < 25:
-		write(x)
-		return fmt.Sprintf("%s:fill(%s, %d)", s.name, x.name, g.r.IntN(50)), false
+		return genWork{code: fmt.Sprintf("%s:fill(%s, %d)", s.name, x.name, g.r.IntN(50)), dst: x}
 	case n < 40:
-		write(x)
-		x.unclear = x.unclear || y.unclear
-		return fmt.Sprintf("%s:copy(%s, %s)", s.name, x.name, y.name), false
+		return genWork{code: fmt.Sprintf("%s:copy(%s, %s)", s.name, x.name, y.name), dst: x, from: y}
 	case n < 50:
-		write(x)
-		x.unclear = x.unclear || h.unclear
-		return fmt.Sprintf("%s:copy(%s, %s)", s.name, x.name, h.name), false
+		return genWork{code: fmt.Sprintf("%s:copy(%s, %s)", s.name, x.name, h.name), dst: x, from: h}
 	case n < 60:
-		write(h)
-		h.unclear = h.unclear || x.unclear
-		return fmt.Sprintf("%s:copy(%s, %s)", s.name, h.name, x.name), false
+		return genWork{code: fmt.Sprintf("%s:copy(%s, %s)", s.name, h.name, x.name), dst: h, from: x}
 	case n < 85 || s.parent.failing:
-		write(x)
-		x.unclear = x.unclear || y.unclear
-		return fmt.Sprintf("%s:launch(bad, 1, %s, %s, %s, 8)", s.name, x.name, y.name, y.name), false
-	default: // beyond the operands
-		x.unclear = true
-		return fmt.Sprintf("%s:launch(bad, %d, %s, %s, %s, 1000)", s.name, 1+g.r.IntN(2), x.name, y.name, y.name), true
+		return genWork{code: fmt.Sprintf("%s:launch(bad, 1, %s, %s, %s, 8)", s.name, x.name, y.name, y.name), dst: x, from: y}
+	}
+	w := genWork{code: fmt.Sprintf("%s:launch(bad, %d, %s, %s, %s, 1000)", s.name, 1+g.r.IntN(2), x.name, y.name, y.name), dst: x, from: y} // beyond the operands
+	w.fails = !w.refused(s)
+	return w
+}
+
+// refused reports whether w cannot be queued on s.
+func (w genWork) refused(s *genHandle) bool {
+	return s.closed || s.parent.stopped && !s.parent.failing || slices.ContainsFunc(memory(w), func(b *genHandle) bool {
+		return b.closed || b.name[2] == 'x' && b.device != s.device
+	})
+}
+
+// memory are the buffers of commands.
+func memory(list ...genWork) (buffers []*genHandle) {
+	for _, w := range list {
+		for _, b := range []*genHandle{w.dst, w.from} {
+			if b != nil && !slices.Contains(buffers, b) {
+				buffers = append(buffers, b)
+			}
+		}
+	}
+	return buffers
+}
+
+// runs notes what commands that s runs do to memory, and waits where need be for others who use it.
+func (g *npuGenerator) runs(s *genHandle, list ...genWork) {
+	if slices.ContainsFunc(list, func(w genWork) bool { return w.refused(s) }) {
+		return
+	}
+	g.use(s, memory(list...)...)
+	for _, w := range list {
+		w.dst.unclear = w.dst.unclear || w.fails || s.parent.failing || w.from != nil && w.from.unclear
+		if w.fails && s.parent.stops { // nothing after it runs
+			return
+		}
 	}
 }
 
@@ -219,7 +263,7 @@ func (g *npuGenerator) use(s *genHandle, buffers ...*genHandle) {
 				b.unclear = b.unclear || u.parent.failing
 			case g.chance(50):
 				g.add("%s:synchronize()", u.name)
-				u.idle, u.faulty = true, false
+				g.waited(func(s *genHandle) bool { return s == u })
 			default:
 				b.unclear = true
 				g.unclear(u) // it may read b before that, or after
@@ -249,13 +293,23 @@ func (g *npuGenerator) queued(s *genHandle, fails bool) {
 	}
 	// When the others of the context learn of it is a matter of time: they are asked once it was waited for.
 	s.parent.failing, s.parent.stopped = true, true
+	for _, o := range g.streams { // how far they come is a matter of time
+		if o != s && o.parent == s.parent && !o.idle {
+			g.unclear(o)
+		}
+	}
 	for range g.r.IntN(3) {
 		if o := g.pick(g.streams, func(o *genHandle) bool { return o.parent == s.parent }); o != nil {
-			if code, fails := g.work(o); code != "" && !fails {
-				g.add("%s", code)
+			if w := g.work(o); w.code != "" {
+				g.runs(o, w)
+				g.add("%s", w.code)
 				g.queued(o, false)
 			}
 		}
+	}
+	if e := g.pick(g.events, func(e *genHandle) bool { return e.device == s.device }); e != nil && g.chance(50) {
+		g.record(s, e)
+		e.behind = !e.closed && !s.closed
 	}
 	if g.chance(70) {
 		g.add("%s:synchronize()", s.name)
@@ -264,13 +318,46 @@ func (g *npuGenerator) queued(s *genHandle, fails bool) {
 	}
 	s.parent.failing = false
 	g.waited(func(o *genHandle) bool { return o.parent == s.parent })
+	for _, e := range g.events {
+		if e.stream != nil && e.stream.parent == s.parent && !e.closed && (e.reached || e.behind) && g.chance(60) {
+			g.add("%s:synchronize()", e.name)
+			g.add("return %s:query()", e.name)
+		}
+	}
+}
+
+// stops is called before s gets a command that stops its context. Which callbacks of other streams still run is a matter
+// of time: they are waited for. Now and then an event is reached before.
+func (g *npuGenerator) stops(s *genHandle, fails bool) {
+	if !fails || !s.parent.stops || s.parent.stopped {
+		return
+	}
+	if slices.ContainsFunc(g.streams, func(o *genHandle) bool { return o != s && o.parent == s.parent && o.calls && !o.idle }) {
+		g.add("%s:synchronize()", s.parent.name)
+		g.waited(func(o *genHandle) bool { return o.parent == s.parent })
+	}
+	if g.chance(50) {
+		return
+	}
+	o := g.pick(g.streams, func(o *genHandle) bool { return o.parent == s.parent })
+	e := g.pick(g.events, func(e *genHandle) bool { return e.device == s.device })
+	if o == nil || e == nil {
+		return
+	}
+	g.record(o, e)
+	g.add("%s:synchronize()", o.name)
+	g.waited(func(x *genHandle) bool { return x == o })
 }
 
 // waited notes that all work of the streams that fit was waited for.
 func (g *npuGenerator) waited(fits func(*genHandle) bool) {
 	for _, s := range g.streams {
-		if fits(s) {
-			s.idle, s.faulty = true, false
+		if !fits(s) {
+			continue
+		}
+		s.idle, s.faulty = true, false
+		for _, e := range g.events {
+			e.reached = e.reached || e.stream == s && !e.behind
 		}
 	}
 }
@@ -296,32 +383,36 @@ func (g *npuGenerator) step() {
 		g.newHost()
 	case n < 45:
 		if s := g.aStream(); s != nil {
-			code, fails := g.work(s)
-			if code == "" {
+			w := g.work(s)
+			if w.code == "" {
 				return
 			}
-			g.add("%s", code)
-			g.queued(s, fails)
+			g.stops(s, w.fails)
+			g.runs(s, w)
+			g.add("%s", w.code)
+			g.queued(s, w.fails)
 		}
 	case n < 55:
 		g.wait()
-	case n < 62:
+	case n < 61:
 		g.eventStep()
-	case n < 69:
+	case n < 70:
 		g.graphStep()
-	case n < 76:
+	case n < 77:
 		g.look()
-	case n < 79:
+	case n < 80:
 		if s := g.aStream(); s != nil {
 			g.add(`%s:callback(function() log[%q] = (log[%q] or "") .. %d %s end)`, s.name, s.name, s.name, len(g.lines), []string{"", "", `error("mine")`}[g.r.IntN(3)])
-			s.calls = true
-			g.queued(s, true)
+			s.calls, s.faulty = true, true // if only for its own failure, which stops nothing
+			g.queued(s, false)
 		}
 	case n < 85:
 		g.current()
-	case n < 89:
+	case n < 88:
 		g.task()
-	case n < 97:
+	case n < 90:
+		g.worker()
+	case n < 98:
 		g.close()
 	default:
 		g.reset()
@@ -362,9 +453,7 @@ func (g *npuGenerator) eventStep() {
 	case 1, 2:
 		if s := g.aStream(); s != nil {
 			if e := g.pick(g.events, g.on(s.device)); e != nil {
-				g.add("%s:record(%s)", s.name, e.name)
-				g.queued(s, false)
-				e.stream, e.late = s, false
+				g.record(s, e)
 			}
 		}
 	case 3:
@@ -373,13 +462,19 @@ func (g *npuGenerator) eventStep() {
 			g.queued(s, false)
 		}
 	case 4:
-		e := g.pick(g.events, func(e *genHandle) bool { return e.stream == nil || !e.late })
+		e := g.pick(g.events, func(e *genHandle) bool {
+			if e.stream != nil && e.stream.parent.stopped {
+				return e.reached || e.behind
+			}
+			return e.stream == nil || !e.late
+		})
 		if e == nil {
 			return
 		}
 		g.add("%s:synchronize()", e.name)
 		if e.stream != nil {
 			e.stream.faulty = false
+			e.reached = e.reached || !e.behind
 		}
 		g.add("return %s:query()", e.name)
 	default:
@@ -389,34 +484,42 @@ func (g *npuGenerator) eventStep() {
 	}
 }
 
+// record queues a mark.
+func (g *npuGenerator) record(s, e *genHandle) {
+	g.add("%s:record(%s)", s.name, e.name)
+	if s.parent.stopped && !s.parent.failing || s.closed || e.closed || s.device != e.device { // refused
+		return
+	}
+	g.queued(s, false)
+	e.stream, e.late, e.reached, e.behind = s, false, false, false
+}
+
 func (g *npuGenerator) graphStep() {
-	if g.chance(40) {
-		s := g.aStream()
-		if s == nil || s.parent.stopped { // what a context that has stopped records was not observed
+	if g.chance(40) || !slices.ContainsFunc(g.graphs, func(r *genHandle) bool { return !r.closed }) {
+		s := g.pick(g.streams, func(s *genHandle) bool { return !s.main })
+		if s == nil || g.chance(5) {
+			s = g.aStream()
+		}
+		if s == nil {
 			return
 		}
-		h := &genHandle{name: g.name("g"), device: s.device, parent: s.parent, closed: s.closed}
+		h := &genHandle{name: g.name("g"), device: s.device, parent: s.parent, closed: s.closed || s.main}
 		var body []string
 		for range 1 + g.r.IntN(3) {
-			code, fails := g.work(s)
-			if code == "" {
+			w := g.work(s)
+			if w.code == "" {
 				continue
 			}
-			body = append(body, code)
-			h.faulty = h.faulty || fails
+			body = append(body, w.code)
+			h.work = append(h.work, w)
+			h.faulty = h.faulty || w.fails
+			h.closed = h.closed || w.refused(s) // then there is no graph
 		}
 		if g.chance(20) {
 			body = append(body, fmt.Sprintf("pcall(%s.synchronize, %s)", s.name, s.name))
 		}
 		g.add("%s = %s:capture(function() %s end) return #%s", h.name, s.name, strings.Join(body, " "), h.name)
 		g.graphs = append(g.graphs, h)
-		text := strings.Join(body, " ") + " "
-		for _, b := range slices.Concat(g.buffers, g.hosts) { // when it runs is not known here
-			if strings.Contains(text, b.name+",") || strings.Contains(text, b.name+")") {
-				b.unclear = true
-				h.uses = append(h.uses, b)
-			}
-		}
 		return
 	}
 	r := g.pick(g.graphs, nil)
@@ -427,12 +530,16 @@ func (g *npuGenerator) graphStep() {
 	if own := g.pick(g.streams, func(s *genHandle) bool { return s.parent == r.parent }); own != nil && g.chance(80) {
 		s = own
 	}
-	g.use(s, r.uses...)
-	for _, b := range r.uses {
-		b.unclear = true
+	if s.parent.failing {
+		return
+	}
+	runs := !r.closed && r.parent == s.parent && !slices.ContainsFunc(r.work, func(w genWork) bool { return w.refused(s) })
+	if runs {
+		g.stops(s, r.faulty)
+		g.runs(s, r.work...)
 	}
 	g.add("%s:replay(%s)", r.name, s.name)
-	g.queued(s, r.faulty)
+	g.queued(s, runs && r.faulty)
 }
 
 // look reads memory.
@@ -493,16 +600,18 @@ func (g *npuGenerator) task() {
 	if s == nil {
 		return
 	}
-	code, fails := g.work(s)
-	if code == "" {
+	w := g.work(s)
+	if w.code == "" {
 		return
 	}
+	g.stops(s, w.fails)
+	g.runs(s, w)
 	wait := ""
 	if g.chance(50) {
 		wait = s.name + ":synchronize()"
 	}
-	g.add("return npu.spawn(function() local none = pcall(npu.current_context) %s %s return none, npu.device(%d).context end):join()", code, wait, g.r.IntN(2))
-	g.queued(s, fails)
+	g.add("return npu.spawn(function() local none = pcall(npu.current_context) %s %s return none, npu.device(%d).context end):join()", w.code, wait, g.r.IntN(2))
+	g.queued(s, w.fails)
 	if wait != "" {
 		g.waited(func(x *genHandle) bool { return x == s })
 	}
@@ -517,27 +626,47 @@ func (g *npuGenerator) close() {
 		return
 	}
 	g.add("%s:close() return %s.closed", h.name, h.name)
-	if h.name[0] != 'H' { // a default context stays
+	if h.name[0] != 'H' || h.main { // it stays
 		return
 	}
 	h.closed = true
-	g.closeBelow(func(x *genHandle) bool { return x.parent == h })
 	g.waited(func(s *genHandle) bool { return s == h || s.parent == h })
+	g.closeBelow(func(x *genHandle) bool { return x.parent == h })
 }
 
 // reset ends a device.
 func (g *npuGenerator) reset() {
-	d := g.r.IntN(2)
-	if slices.ContainsFunc(g.streams, func(s *genHandle) bool { return s.device == d && (s.calls || !s.idle) }) { // how far they come is a matter of time
+	d, how := g.r.IntN(2), []string{"reset", "close"}[g.r.IntN(2)]
+	if how == "reset" && slices.ContainsFunc(g.streams, func(s *genHandle) bool { return s.device == d && s.calls && !s.idle }) { // how many of them run is a matter of time
 		g.add("npu.device(%d):synchronize()", d)
 	}
-	g.add("npu.device(%d):%s()", d, []string{"reset", "close"}[g.r.IntN(2)])
+	g.add("npu.device(%d):%s()", d, how)
+	g.waited(func(s *genHandle) bool { return s.device == d })
 	for _, list := range [][]*genHandle{g.contexts[2:], g.streams, g.buffers, g.events, g.graphs} {
 		for _, h := range list {
-			h.closed = h.closed || h.device == d
+			h.closed = h.closed || h.device == d && !(h.main && h.parent == g.contexts[d])
 		}
 	}
 	for _, h := range g.hosts { // a copy to it may have been dropped
 		h.unclear = true
 	}
+}
+
+// worker lets a worker have work of its own.
+func (g *npuGenerator) worker() {
+	n, wait, last := 8, "", "x:download():to_table()"
+	if g.chance(25) {
+		n = 1000
+		last = "{}"
+	}
+	if g.chance(50) {
+		wait = "s:synchronize()"
+	}
+	mode := []string{"", `failure = "stop"`}[g.r.IntN(2)]
+	stream := fmt.Sprintf("c:create_stream{%s}", mode)
+	if g.chance(25) {
+		stream = "c.default_stream"
+	}
+	g.add(`return npu.worker(function(d) local c = npu.device(d):create_context() local s = %s local x = c:alloc("float32", 8) x:upload{%s} s:fill(x, %d) s:launch(npu.kernel "vector_add", 1, x, x, x, %d) %s return table.concat(%s, " ") end, %d):join()`,
+		stream, g.values(), g.r.IntN(50), n, wait, last, g.r.IntN(2))
 }

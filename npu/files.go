@@ -2,6 +2,7 @@ package npu
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -73,7 +74,7 @@ func (t *Thread) LoadImage(file File, o LoadOptions) (*Buffer, error) {
 // load reads a file into a buffer that is made when its header has been read.
 func (t *Thread) load(file File, o LoadOptions, most int64, read func(r io.Reader, size int64, sink *loading) error) (*Buffer, error) {
 	sink := &loading{t: t, file: file, pinned: o.Pinned, most: cmp.Or(o.MaxBytes, most)}
-	err := file.open(func(r io.Reader, size int64) error { return read(r, size, sink) })
+	err := file.open(t, func(r io.Reader, size int64) error { return read(r, size, sink) })
 	switch {
 	case err == nil:
 		return sink.b, nil
@@ -90,9 +91,10 @@ func (t *Thread) load(file File, o LoadOptions, most int64, read func(r io.Reade
 }
 
 // open calls read with the open file and its size in bytes, negative where that is unknown.
-func (f File) open(read func(r io.Reader, size int64) error) error {
+func (f File) open(t *Thread, read func(r io.Reader, size int64) error) error {
 	if f.FS == nil {
-		return hostfile.Open(f.Name, read)
+		wait := func(fn func(context.Context) error) error { return t.Outside(fmt.Sprintf("the file %q", f.Name), fn) }
+		return hostfile.Open(f.Name, wait, read)
 	}
 	r, err := f.FS.Open(f.Name)
 	if err != nil {

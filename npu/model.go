@@ -3,11 +3,13 @@ package npu
 import (
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 
+	"npulua/internal/whole"
 	"npulua/npu/internal/driver"
 )
 
@@ -40,6 +42,9 @@ func (t *Thread) LoadModel(file File) (*Model, error) {
 	modeler, ok := t.s.drv.(driver.Modeler)
 	if !ok {
 		return nil, need(t.s, modeler, "load models")
+	}
+	if info, err := os.Stat(file.Name); file.FS == nil && err == nil && !info.Mode().IsRegular() && !info.IsDir() { // a pipe would hold up the executor
+		return nil, errorf(ErrModelPath, "%s %v", file.Name, whole.ErrNotRegular)
 	}
 	m := &Model{ctx: c, path: file.Name, runs: new(usage)}
 	h := new(driver.Model)

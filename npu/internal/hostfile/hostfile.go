@@ -7,11 +7,14 @@
 package hostfile
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"syscall"
+	"time"
 
 	"npulua/internal/whole"
 )
@@ -38,9 +41,9 @@ func pathError(op, path string, err error) error {
 }
 
 // readFile calls decode with the open file and its size in bytes, which is negative for what has
-// none: a FIFO, a terminal.
-func readFile(path string, decode func(r io.Reader, size int64) error) error {
-	f, err := os.Open(path)
+// none: a FIFO, a terminal. wait calls what may wait for whoever is at the other end of such a file: until its ctx ends.
+func readFile(path string, wait Wait, decode func(r io.Reader, size int64) error) error {
+	f, err := open(path, wait)
 	if err != nil {
 		return pathError("read", path, err)
 	}
@@ -49,14 +52,75 @@ func readFile(path string, decode func(r io.Reader, size int64) error) error {
 	if err != nil {
 		return pathError("read", path, err)
 	}
-	size := int64(-1)
+	size, r := int64(-1), io.Reader(waiting{f, wait})
 	if info.Mode().IsRegular() {
-		size = info.Size()
+		size, r = info.Size(), f
 	}
-	if err := decode(f, size); err != nil {
+	if err := decode(r, size); err != nil {
 		return pathError("read", path, err)
 	}
 	return nil
+}
+
+// Wait calls fn, which waits, and returns its error, or why the wait was ended: the ctx of fn has ended then.
+type Wait func(fn func(ctx context.Context) error) error
+
+// forEver is a Wait that nothing ends.
+func forEver(fn func(context.Context) error) error { return fn(context.Background()) }
+
+// open opens a file to read. A FIFO waits for a writer.
+func open(path string, wait Wait) (*os.File, error) {
+	if info, err := os.Stat(path); err != nil || info.Mode().IsRegular() || info.IsDir() {
+		return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // what has become a FIFO meanwhile has no content
+	}
+	var f *os.File
+	err := wait(func(ctx context.Context) error {
+		type opened struct {
+			f   *os.File
+			err error
+		}
+		done := make(chan opened, 1)
+		go func() {
+			f, err := os.Open(path)
+			done <- opened{f, err}
+		}()
+		select {
+		case o := <-done:
+			f = o.f
+			return o.err
+		case <-ctx.Done():
+			go func() { // nobody can end the call
+				if o := <-done; o.err == nil {
+					o.f.Close()
+				}
+			}()
+			return context.Cause(ctx)
+		}
+	})
+	if err != nil && f != nil {
+		f.Close()
+	}
+	return f, err
+}
+
+// waiting is a file whose reads wait.
+type waiting struct {
+	f    *os.File
+	wait Wait
+}
+
+func (w waiting) Read(p []byte) (n int, err error) {
+	ended := w.wait(func(ctx context.Context) error {
+		defer context.AfterFunc(ctx, func() { _ = w.f.SetReadDeadline(time.Unix(1, 0)) })() // what has no deadlines does not wait
+		if n, err = w.f.Read(p); err != nil && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return nil
+	})
+	if ended != nil {
+		return 0, ended
+	}
+	return n, err
 }
 
 // writeFile makes path hold what encode writes, or leaves everything as it was.

@@ -44,7 +44,7 @@ var otherImages = []struct{ magic, name string }{
 // orientation that a camera noted is not applied.
 func ReadImage(path string) (Image, error) {
 	var img Image
-	err := readFile(path, func(r io.Reader, _ int64) (err error) {
+	err := readFile(path, forEver, func(r io.Reader, _ int64) (err error) {
 		img, err = DecodeImage(r)
 		return err
 	})

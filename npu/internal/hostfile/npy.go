@@ -20,7 +20,7 @@ type Array struct {
 // converted.
 func ReadNPY(path string) (Array, error) {
 	var a Array
-	err := readFile(path, func(r io.Reader, size int64) (err error) {
+	err := readFile(path, forEver, func(r io.Reader, size int64) (err error) {
 		a, err = DecodeNPY(r, size)
 		return err
 	})

@@ -45,4 +45,7 @@ func (w wanted) Read(p []byte) (int, error) {
 }
 
 // Open calls load with an open file and its size in bytes, which is negative for what has none: a FIFO, a terminal.
-func Open(path string, load func(r io.Reader, size int64) error) error { return readFile(path, load) }
+// wait calls what waits for the other end of such a file.
+func Open(path string, wait Wait, load func(r io.Reader, size int64) error) error {
+	return readFile(path, wait, load)
+}

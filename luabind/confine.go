@@ -14,6 +14,9 @@ import (
 func (in *Interp) openLimits(opts *Options) error {
 	if opts.Sandbox == nil {
 		in.memory = openLedger(nil, nil)
+		if in.memory.spare > 0 {
+			opts.Session.Memory = limitedMemory{in.memory}
+		}
 		return nil
 	}
 	script := opts.Script

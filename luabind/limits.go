@@ -17,7 +17,7 @@ const (
 	sampleBytes = 1 << 20
 	// sampleTime is how often it is looked at besides, whatever the scripts do.
 	sampleTime = 5 * time.Millisecond
-	// garbage is how much of it there may be before it is collected to see what is in use.
+	// garbage is how much of it there may be in a sandbox before it is collected to see what is in use.
 	garbage = 64 << 20
 	// slack is how far above the limit the process is ended without teardown.
 	slack = 256 << 20
@@ -46,13 +46,15 @@ func (e *LimitError) Error() string {
 // ledger counts what all machines of a session take. In a sandbox it ends them when that is too much; without one it
 // refuses memory that the process cannot have. Its methods may be called from any goroutine.
 type ledger struct {
-	limits *Sandbox // nil: there is no sandbox
-	memory int64    // bytes; 0: no limit
-	end    func(error)
-	base   int64 // heap in use before the first script
-	before int64 // memory limit of Go's runtime that Close sets again
-	stop   chan struct{}
-	ended  sync.WaitGroup
+	limits  *Sandbox // nil: there is no sandbox
+	memory  int64    // bytes; 0: no limit
+	end     func(error)
+	base    int64 // heap in use before the first script
+	before  int64 // memory limit of Go's runtime that Close sets again
+	spare   int64 // what the system lets the process have beyond memory for garbage; 0: nobody knows
+	garbage int64 // how much of it there may be before it is collected to see what is in use
+	stop    chan struct{}
+	ended   sync.WaitGroup
 
 	instructions atomic.Int64
 	written      atomic.Int64
@@ -61,6 +63,7 @@ type ledger struct {
 
 	exceeded   atomic.Pointer[LimitError]
 	collecting sync.Mutex
+	collected  atomic.Int64 // how often look has had garbage collected
 
 	mu       sync.Mutex
 	reserved int64                   // granted, and not taken yet
@@ -69,12 +72,13 @@ type ledger struct {
 
 // openLedger begins to count. end is called when a limit of a sandbox is exceeded; limits is nil where there is none.
 func openLedger(limits *Sandbox, end func(error)) *ledger {
-	l := &ledger{limits: limits, end: end, stop: make(chan struct{}), machines: make(map[*lua51.Threads]bool)}
+	l := &ledger{limits: limits, garbage: garbage, end: end, stop: make(chan struct{}), machines: make(map[*lua51.Threads]bool)}
 	l.base, _ = heap()
 	if limits == nil {
 		l.base = 0
-		if l.memory = mostMemory(); l.memory > 0 {
-			l.before = debug.SetMemoryLimit(min(debug.SetMemoryLimit(-1), l.memory))
+		if l.memory, l.spare = mostMemory(); l.memory > 0 {
+			l.garbage = l.memory / starving // so that all is granted before scripts are told
+			l.before = debug.SetMemoryLimit(min(debug.SetMemoryLimit(-1), l.memory+l.spare))
 			l.watchCollections()
 		}
 		return l
@@ -181,6 +185,11 @@ func (l *ledger) used() (all, live int64) {
 // look fails where n bytes more than what is in use are more than limit. It collects garbage to know that only where
 // there may be much of it.
 func (l *ledger) look(n, limit, garbage int64) *LimitError {
+	return l.lookSince(l.collected.Load(), n, limit, garbage)
+}
+
+// lookSince is look for who asked when garbage had been collected so often: what was found since then may be refused.
+func (l *ledger) lookSince(collected, n, limit, garbage int64) *LimitError {
 	if l.memory == 0 {
 		return nil
 	}
@@ -193,8 +202,11 @@ func (l *ledger) look(n, limit, garbage int64) *LimitError {
 	}
 	l.collecting.Lock()
 	defer l.collecting.Unlock()
-	if n <= limit && tooMuch() {
+	_, live := l.used()
+	refused := live+n > limit && l.collected.Load() >= collected+2 // the second one began after that
+	if n <= limit && !refused && tooMuch() {
 		runtime.GC()
+		l.collected.Add(1)
 	}
 	if _, live := l.used(); live+n <= limit {
 		return nil
@@ -235,20 +247,21 @@ func (l *ledger) Room(before, n int) bool {
 			return true
 		}
 		l.pending.Store(0)
-		return l.granted(l.look(int64(n), l.most(), garbage))
+		return l.granted(l.look(int64(n), l.most(), l.garbage))
 	}
-	for waited := time.Duration(0); ; waited += time.Millisecond {
+	for begin, wait := time.Now(), time.Millisecond; ; wait = min(2*wait, reserveTime/8) {
+		collected := l.collected.Load()
 		l.mu.Lock()
 		others := l.reserved
-		err := l.look(others+int64(n), l.most(), garbage)
+		err := l.lookSince(collected, others+int64(n), l.most(), l.garbage)
 		if err == nil {
 			l.reserved += int64(n)
 		}
 		l.mu.Unlock()
-		if err == nil || others == 0 || waited >= reserveTime || l.exceeded.Load() != nil {
+		if err == nil || others == 0 || time.Since(begin) >= reserveTime || l.exceeded.Load() != nil {
 			return l.granted(err)
 		}
-		time.Sleep(time.Millisecond)
+		time.Sleep(wait)
 	}
 }
 
@@ -257,7 +270,7 @@ func (l *ledger) ask(n int64) bool {
 	l.mu.Lock()
 	others := l.reserved
 	l.mu.Unlock()
-	return l.granted(l.look(others+n, l.most(), garbage))
+	return l.granted(l.look(others+n, l.most(), l.garbage))
 }
 
 // granted is what Room answers. In a sandbox what is too much ends the scripts, perhaps a moment later.
@@ -301,4 +314,32 @@ func (m hostMemory) Room(n int64) error {
 		return fmt.Errorf("requested %d B, the sandbox has %s in all", n, sizeText(m.memory))
 	}
 	return nil
+}
+
+// limitedMemory is npu.HostMemory where there is no sandbox, and the system limits what the process has.
+type limitedMemory struct{ *ledger }
+
+// Take implements npu.HostMemory. Half is counted: what is left to Go's heap is less by all of it, of which scripts may
+// have half.
+func (m limitedMemory) Take(n int64) error {
+	if !m.ask(n / 2) {
+		return m.short(n)
+	}
+	m.taken.Add(n / 2)
+	return nil
+}
+
+// Give implements npu.HostMemory.
+func (m limitedMemory) Give(n int64) { m.taken.Add(-n / 2) }
+
+// Room implements npu.HostMemory.
+func (m limitedMemory) Room(n int64) error {
+	if !m.ask(n) {
+		return m.short(n)
+	}
+	return nil
+}
+
+func (m limitedMemory) short(n int64) error {
+	return fmt.Errorf("requested %d B, scripts may have %s in all where ulimit leaves the process so little", n, sizeText(m.memory))
 }

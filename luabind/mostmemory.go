@@ -3,4 +3,4 @@
 package luabind
 
 // mostMemory is how much memory scripts may have without a sandbox; 0: nobody knows.
-func mostMemory() int64 { return 0 }
+func mostMemory() (most, spare int64) { return 0, 0 }

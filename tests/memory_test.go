@@ -38,6 +38,10 @@ func limited(t *testing.T, space int, redirect string, args ...string) (status i
 
 // eats are bodies that take memory until there is none.
 var eats = []struct{ name, body string }{
+	{"strings", `local s = "x" while true do s = s .. s end`},
+	{"channels", `local c = npu.channel(1e6) for i = 1, 1e6 do c:send(("x"):rep(1e7) .. i) end`},
+	{"constructors", `local t, s = {}, "return {" .. ("{1,2,3},"):rep(1e4) .. "}" for i = 1, 1e6 do t[i] = assert(loadstring(s)) end`},
+	{"tasks", `local function f(n) if n == 0 then local t = {} for i = 1, 1e9 do t[i] = {i} end end return npu.spawn(f, n - 1):join() end f(3)`},
 	{"tables with a large index", `local t = {} for i = 1, 1e3 do t[i] = {} t[i][4194302] = 1 end`},
 	{"host buffers", `local t = {} for i = 1, 1e6 do t[i] = npu.host("uint8", 1e7, {pinned = false}) end`},
 	{"deep coroutines", `local t = {} for i = 1, 1e6 do t[i] = coroutine.create(function() local function f(n) if n == 0 then coroutine.yield() end return 1 + f(n - 1) end f(20000) end) coroutine.resume(t[i]) end`},
@@ -69,6 +73,15 @@ func TestLimitedMemory(t *testing.T) {
 	})
 	t.Run("tasks in tasks", func(t *testing.T) {
 		check(t, "207005\non\n", space, `local function n() return npu.spawn(n):join() end print(select(2, pcall(n)).code) print "on"`)
+	})
+	t.Run("a worker", func(t *testing.T) {
+		check(t, "false\tnot enough memory\ntrue\n", 2_000_000, `local function eat() local t = {} for i = 1, 1e3 do t[i] = {} t[i][4194302] = 1 end end
+local w = npu.worker(eat) print(pcall(w.join, w)) print(npu.worker(function() return true end):join())`)
+	})
+	t.Run("host buffers", func(t *testing.T) {
+		check(t, "207001\n207001\n", 2_000_000, `npu.device(0).context:create_stream() for _, pinned in ipairs{true, false} do
+	local t = {} print(select(2, pcall(function() for i = 1, 1e6 do t[i] = npu.host("uint8", 1e7, {pinned = pinned}) end end)).code)
+end`)
 	})
 	for _, e := range eats {
 		t.Run(e.name+" in many workers", func(t *testing.T) {

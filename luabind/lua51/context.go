@@ -13,8 +13,9 @@ type vmContext struct {
 	context.Context
 	parent *vmContext // of a task: the machine's; it ends this one too
 	state  atomic.Int32
-	reason error  // that a task was cancelled for; set before it is stopped
-	meter  *meter // of the machine
+	idle   atomic.Bool // of the machine's: no task runs
+	reason error       // that a task was cancelled for; set before it is stopped
+	meter  *meter      // of the machine
 
 	// waits, of a task, ends what blocks the machine for it; nil: the machine's context does.
 	waits context.Context
@@ -43,11 +44,25 @@ func (v *vmContext) stopped() bool {
 }
 
 // Starve has the machine raise an error, once, that the script can catch: memory is short. It may be called from any
-// goroutine. Feed takes that back where it was not raised yet.
-func (t *Threads) Starve() { t.ctx.state.CompareAndSwap(running, short) }
+// goroutine. Feed takes that back where it was not raised yet. A machine that waits takes none, so it is not told.
+func (t *Threads) Starve() {
+	t.ctx.state.CompareAndSwap(running, short)
+	if t.ctx.idle.Load() {
+		t.Feed()
+	}
+}
 
 // Feed tells that memory is short no more.
 func (t *Threads) Feed() { t.ctx.state.CompareAndSwap(short, running) }
+
+// rest notes that no task runs.
+func (t *Threads) rest() {
+	t.ctx.idle.Store(true)
+	t.Feed()
+}
+
+// work notes that one runs again.
+func (t *Threads) work() { t.ctx.idle.Store(false) }
 
 // closed is the channel of a context that has ended.
 var closed = func() chan struct{} { c := make(chan struct{}); close(c); return c }()

@@ -22,13 +22,17 @@ func (t *Threads) NewTask() *Task {
 
 // Leave notes what k needs to go on. Until Enter what is called is called by nobody.
 func (k *Task) Leave() {
+	k.t.rest()
 	g := k.t.main.G
 	k.current, k.nesting = g.CurrentThread, k.t.nesting
 	g.CurrentThread, k.t.nesting = k.t.main, nesting{entry: -1}
 }
 
 // Enter lets k go on.
-func (k *Task) Enter() { k.t.main.G.CurrentThread, k.t.nesting = k.current, k.nesting }
+func (k *Task) Enter() {
+	k.t.work()
+	k.t.main.G.CurrentThread, k.t.nesting = k.current, k.nesting
+}
 
 // Cancel lets k run no other instruction: an error with the text of reason is raised before each, so that
 // no pcall hides it.
@@ -56,6 +60,8 @@ func (k *Task) BlockAs(L *lua.LState) {
 // Call.
 func (k *Task) Run(fn lua.LValue, args ...lua.LValue) ([]lua.LValue, error) {
 	t := k.t
+	t.work()
+	defer t.rest()
 	th := t.take(t.main)
 	t.owners[th] = nil
 	t.setContext(th, k.ctx)

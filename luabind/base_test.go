@@ -64,9 +64,7 @@ func TestExitStatus(t *testing.T) {
 
 // Tables that are too long for the array part of the virtual machine go to buffers and back whole.
 func TestLongTables(t *testing.T) {
-	if testing.Short() {
-		t.Skip("not with -short: one goroutine runs Lua here")
-	}
+	long(t, "one goroutine runs Lua here")
 	in := openSim(t, t.Context())
 	defer func() { _ = in.Close(false) }()
 	err := in.RunString(`
@@ -84,5 +82,13 @@ func TestLongTables(t *testing.T) {
 	`, "=x")
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// long skips t with -short, as `make race` runs the tests.
+func long(t *testing.T, why string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("not with -short: " + why)
 	}
 }

@@ -151,9 +151,7 @@ func (discard) Write(p []byte) (int, error) { return len(p), nil }
 
 // TestCharges does much by one call of each function, and looks at what that counts as.
 func TestCharges(t *testing.T) {
-	if testing.Short() {
-		t.Skip("not with -short: one goroutine runs Lua here")
-	}
+	long(t, "one goroutine runs Lua here")
 	in := openCharged(t)
 	run := func(code string) {
 		t.Helper()

@@ -30,9 +30,7 @@ const handles = 11
 // TestEveryCallWithEverything calls every function of the API with values of every kind: each call
 // works, or raises an error object with a code that has a name.
 func TestEveryCallWithEverything(t *testing.T) {
-	if testing.Short() {
-		t.Skip("not with -short: one goroutine runs Lua here")
-	}
+	long(t, "one goroutine runs Lua here")
 	t.Chdir(t.TempDir()) // names of files are among the values
 	in, err := Open(context.Background(), Options{Session: npu.Options{Backend: "sim", Sim: "910b:2"}})
 	if err != nil {

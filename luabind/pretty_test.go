@@ -95,9 +95,7 @@ func TestFormatDevices(t *testing.T) {
 
 // What is huge prints at once, in bounds.
 func TestFormatIsBounded(t *testing.T) {
-	if testing.Short() {
-		t.Skip("not with -short: one goroutine runs Lua here")
-	}
+	long(t, "one goroutine runs Lua here")
 	s := openSession(t, npu.Options{})
 	for _, code := range []string{
 		`t = {} for i = 1, 1e6 do t[i] = i end`,

@@ -13,9 +13,7 @@ const long = `local size = 2^20 + 50 local t = {} for i = 1, size do t[i] = i en
 
 // TestLists prints what PUC Lua prints.
 func TestLists(t *testing.T) {
-	if testing.Short() {
-		t.Skip("not with -short: one goroutine runs Lua here")
-	}
+	longTest(t, "one goroutine runs Lua here")
 	var out bytes.Buffer
 	L := newTestState(t, &out)
 	for _, c := range []struct{ statement, want string }{

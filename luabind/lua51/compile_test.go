@@ -65,9 +65,7 @@ func TestCompileRuns(t *testing.T) {
 }
 
 func TestCompileRefuses(t *testing.T) {
-	if testing.Short() {
-		t.Skip("not with -short: one goroutine runs Lua here")
-	}
+	longTest(t, "one goroutine runs Lua here")
 	levels := "name:1: chunk has too many syntax levels"
 	chain := "name:1: chain of operators, indexes, calls or conditions is too long"
 	nest := func(open, middle, end string, n int) string {
@@ -119,9 +117,7 @@ func TestManyUpvalues(t *testing.T) {
 }
 
 func TestCompileTime(t *testing.T) {
-	if testing.Short() {
-		t.Skip("not with -short: one goroutine runs Lua here")
-	}
+	longTest(t, "one goroutine runs Lua here")
 	for _, format := range []string{"v# = #\n", "t[#] = 'x#'\n"} {
 		start := time.Now()
 		if _, err := Compile([]byte("local t = {}\n"+numbered(60000, format)), "name"); err != nil {

@@ -16,9 +16,7 @@ const casesPerChunk = 200
 
 // TestAgainstLua51 runs random calls here and in lua5.1, and compares results and error messages.
 func TestAgainstLua51(t *testing.T) {
-	if testing.Short() {
-		t.Skip("not with -short: one goroutine runs Lua here")
-	}
+	longTest(t, "one goroutine runs Lua here")
 	program, err := exec.LookPath("lua5.1")
 	if err != nil {
 		t.Skip("lua5.1 is not installed, so there is nothing to compare with")

@@ -75,3 +75,11 @@ function list(t)
 	return table.concat(parts, " ")
 end
 `
+
+// longTest skips t with -short, as `make race` runs the tests.
+func longTest(t *testing.T, why string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("not with -short: " + why)
+	}
+}

@@ -48,6 +48,7 @@ type genHandle struct {
 type genWork struct {
 	code      string
 	fails     bool
+	races     bool       // what it writes depends on how far others came
 	dst, from *genHandle // what it writes, and reads; from is nil for a fill
 }
 
@@ -88,7 +89,7 @@ func generateNPU(seed uint64) []string {
 	}
 	g.add("npu.device(0):synchronize()")
 	g.add("npu.device(1):synchronize()")
-	for _, s := range g.streams {
+	for _, s := range slices.Concat(g.streams, g.graphs) {
 		if s.calls {
 			g.lines = append(g.lines, fmt.Sprintf("print(%q, log[%[1]q])", s.name))
 		}
@@ -246,7 +247,7 @@ func (g *npuGenerator) runs(s *genHandle, list ...genWork) {
 	}
 	g.use(s, memory(list...)...)
 	for _, w := range list {
-		w.dst.unclear = w.dst.unclear || w.fails || s.parent.failing || w.from != nil && w.from.unclear
+		w.dst.unclear = w.dst.unclear || w.fails || w.races || s.parent.failing || w.from != nil && w.from.unclear
 		if w.fails && s.parent.stops { // nothing after it runs
 			return
 		}
@@ -313,6 +314,7 @@ func (g *npuGenerator) queued(s *genHandle, fails bool) {
 	}
 	if g.chance(70) {
 		g.add("%s:synchronize()", s.name)
+		g.commands(s)
 	} else {
 		g.add("%s:synchronize()", s.parent.name)
 	}
@@ -437,6 +439,8 @@ func (g *npuGenerator) wait() {
 			g.waited(func(x *genHandle) bool { return x == s })
 			if g.chance(50) {
 				g.add("return %s:query()", s.name)
+			} else if !s.parent.stopped {
+				g.commands(s)
 			}
 		}
 	}
@@ -505,15 +509,31 @@ func (g *npuGenerator) graphStep() {
 		}
 		h := &genHandle{name: g.name("g"), device: s.device, parent: s.parent, closed: s.closed || s.main}
 		var body []string
-		for range 1 + g.r.IntN(3) {
-			w := g.work(s)
-			if w.code == "" {
-				continue
+		record := func(s *genHandle) {
+			for range 1 + g.r.IntN(3) {
+				w := g.work(s)
+				if w.code == "" {
+					continue
+				}
+				body = append(body, w.code)
+				h.work = append(h.work, w)
+				h.faulty = h.faulty || w.fails
+				h.closed = h.closed || w.refused(s) // then there is no graph
 			}
-			body = append(body, w.code)
-			h.work = append(h.work, w)
-			h.faulty = h.faulty || w.fails
-			h.closed = h.closed || w.refused(s) // then there is no graph
+		}
+		record(s)
+		if t := g.pick(g.streams, func(t *genHandle) bool { return t != s && t.parent == s.parent && !t.main }); t != nil && g.chance(25) {
+			body = append(body, fmt.Sprintf("local e = %s:record() %s:wait(e)", s.name, t.name))
+			before := len(h.work)
+			record(s)
+			fork := len(h.work)
+			record(t)
+			body = append(body, fmt.Sprintf("local e = %s:record() %s:wait(e)", t.name, s.name))
+			h.race(before, fork)
+		}
+		if g.chance(15) {
+			body = append(body, fmt.Sprintf("%s:callback(function() log[%q] = (log[%[2]q] or 0) + 1 end)", s.name, h.name))
+			h.calls = true
 		}
 		if g.chance(20) {
 			body = append(body, fmt.Sprintf("pcall(%s.synchronize, %s)", s.name, s.name))
@@ -527,6 +547,10 @@ func (g *npuGenerator) graphStep() {
 	if r == nil || s == nil {
 		return
 	}
+	if g.chance(15) {
+		g.update(r)
+		return
+	}
 	if own := g.pick(g.streams, func(s *genHandle) bool { return s.parent == r.parent }); own != nil && g.chance(80) {
 		s = own
 	}
@@ -535,11 +559,76 @@ func (g *npuGenerator) graphStep() {
 	}
 	runs := !r.closed && r.parent == s.parent && !slices.ContainsFunc(r.work, func(w genWork) bool { return w.refused(s) })
 	if runs {
+		g.tellApart(r)
 		g.stops(s, r.faulty)
 		g.runs(s, r.work...)
 	}
 	g.add("%s:replay(%s)", r.name, s.name)
+	if runs {
+		r.stream = s
+	}
+	s.calls = s.calls || r.calls
 	g.queued(s, runs && r.faulty)
+}
+
+// race notes which commands of two streams of a graph use what the other one writes: those from before to fork, and the
+// others.
+func (r *genHandle) race(before, fork int) {
+	if r.faulty && r.parent.stops { // any may be skipped
+		before, fork = 0, 0
+	}
+	meet := func(list, others []genWork) {
+		for i := range list {
+			for _, o := range others {
+				uses := slices.Contains(memory(list[i]), o.dst) || slices.Contains(memory(o), list[i].dst)
+				list[i].races = list[i].races || uses
+			}
+		}
+	}
+	if before == fork {
+		for i := range r.work {
+			r.work[i].races = true
+		}
+		return
+	}
+	meet(r.work[before:fork], r.work[fork:])
+	meet(r.work[fork:], r.work[before:fork])
+}
+
+// tellApart waits for the replays of other graphs before one of r where one of them fails: over the library it may not be
+// known which one did.
+func (g *npuGenerator) tellApart(r *genHandle) {
+	for _, o := range g.graphs {
+		if o != r && o.stream != nil && o.device == r.device && !o.stream.idle && (o.faulty || r.faulty) {
+			g.add("%s:synchronize()", o.stream.name)
+			g.waited(func(s *genHandle) bool { return s == o.stream })
+		}
+	}
+}
+
+// update changes the first launch of a graph.
+func (g *npuGenerator) update(r *genHandle) {
+	x, y := g.pick(g.buffers, g.on(r.device)), g.pick(g.buffers, g.on(r.device))
+	if x == nil || y == nil {
+		return
+	}
+	w := genWork{fails: g.chance(25), dst: x, from: y}
+	n := 8
+	if w.fails {
+		n = 1000
+	}
+	g.add(`%s:update("vector_add", {%s, %s, %s, %d})`, r.name, x.name, y.name, y.name, n)
+	at := slices.IndexFunc(r.work, func(w genWork) bool { return strings.Contains(w.code, ":launch(") })
+	if at < 0 || r.closed || w.refused(&genHandle{device: r.device, parent: r.parent}) {
+		return
+	}
+	w.code = r.work[at].code
+	for i := range r.work {
+		r.work[i].races = r.work[i].races || r.parent.stops && w.fails
+	}
+	w.races = true
+	r.work[at] = w
+	r.faulty = slices.ContainsFunc(r.work, func(w genWork) bool { return w.fails })
 }
 
 // look reads memory.
@@ -592,6 +681,11 @@ func (g *npuGenerator) current() {
 	default:
 		g.add("return npu.current_context(), npu.current_device()")
 	}
+}
+
+// commands asks what became of the commands of s, which was waited for.
+func (g *npuGenerator) commands(s *genHandle) {
+	g.add(`local t = {} for i, c in ipairs(%s:commands()) do t[i] = c.op .. " " .. c.state end return table.concat(t, ", ")`, s.name)
 }
 
 // task does something in a task of its own.

@@ -59,10 +59,10 @@ func (l *log) drop(idle bool) {
 	if idle {
 		state = driver.CommandDone
 	}
-	for i, e := range l.entries {
+	for _, e := range l.entries {
 		c := e.info(state)
-		if l.fault != nil && i == l.failed {
-			c.State, c.Code, c.Fault = driver.CommandFailed, l.fault.Code, l.fault.Fault
+		if e.fault != nil {
+			c.State, c.Code, c.Fault = driver.CommandFailed, e.fault.Code, e.fault.Fault
 		}
 		l.over.add(c)
 	}

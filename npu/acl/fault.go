@@ -35,6 +35,7 @@ type entry struct {
 	kernel *kernel         // of a launch
 	graph  *graph          // of a replay
 	model  *model          // of a run
+	fault  *driver.Error   // nil: none is known
 }
 
 // noTask is the number of a task that nobody knows.
@@ -142,7 +143,7 @@ func (d *Driver) deliver() {
 	for _, e := range list {
 		s, at := e.stream, unknown
 		if s != nil {
-			at = s.log.indexOf(func(x entry) bool { return x.op == driver.OpHostFunc && x.site == e.site })
+			at = s.log.indexOf(func(x entry) bool { return x.op == driver.OpHostFunc && x.site == e.site && x.fault == nil })
 		} else if s, at = d.find(e); s != nil && len(s.log.entries) == 0 {
 			continue // of a stream that was destroyed, whose number this one has now
 		} else if s == nil {
@@ -255,6 +256,7 @@ func (d *Driver) fail(s *stream, at int, f *driver.Error) {
 func (d *Driver) failAt(s *stream, at int, f *driver.Error) {
 	l := &s.log
 	if at >= 0 {
+		l.entries[at].fault = f
 		for _, later := range l.entries[at+1:] {
 			f.Affect(later.site)
 		}
@@ -444,12 +446,8 @@ func (d *Driver) settled(s *stream, err error) error {
 	} else {
 		s.ctx.told = true
 	}
-	fault, failed := s.log.fault, unknown
-	if fault != nil {
-		failed = s.log.failed
-	}
-	s.log.close(failed, fault, s.ctx.stopped != nil)
-	told := s.log.told
+	s.log.close(s.ctx.stopped)
+	fault, told := s.log.fault, s.log.told
 	s.log.fault, s.log.told = nil, false
 	switch {
 	case fault != nil:

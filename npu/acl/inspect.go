@@ -33,14 +33,16 @@ func (e entry) info(state driver.CommandState) driver.CommandInfo {
 	return c
 }
 
-// close moves what the log has to what is over. The entry at index failed is that of the fault; -1: none is.
-func (l *log) close(failed int, fault *driver.Error, stopped bool) {
-	for i, e := range l.entries {
+// close moves what the log has to what is over. What came behind the fault that stopped the context never ran.
+func (l *log) close(stopped *driver.Error) {
+	skipped := false
+	for _, e := range l.entries {
 		c := e.info(driver.CommandDone)
 		switch {
-		case i == failed:
-			c.State, c.Code, c.Fault = driver.CommandFailed, fault.Code, fault.Fault
-		case failed >= 0 && i > failed && stopped:
+		case e.fault != nil:
+			c.State, c.Code, c.Fault = driver.CommandFailed, e.fault.Code, e.fault.Fault
+			skipped = skipped || e.fault == stopped
+		case skipped:
 			c.State = driver.CommandSkipped
 		}
 		l.over.add(c)

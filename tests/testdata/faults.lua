@@ -66,3 +66,11 @@ answer("replay", g.replay, g, other)
 answer("synchronize", other.synchronize, other)
 print(y:download():sum())
 print(pcall(ctx.close, ctx))
+
+-- Each command that failed is told of as one.
+s = dev.context:create_stream()
+s:launch(add, 1, x, x, x, 5)
+s:fill(x, 1)
+s:launch(add, 1, x, x, x, 6)
+print(pcall(s.synchronize, s))
+for _, c in ipairs(s:commands()) do print(c.op, c.state, c.code) end

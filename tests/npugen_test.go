@@ -685,7 +685,7 @@ func (g *npuGenerator) current() {
 
 // commands asks what became of the commands of s, which was waited for.
 func (g *npuGenerator) commands(s *genHandle) {
-	g.add(`local t = {} for i, c in ipairs(%s:commands()) do t[i] = c.op .. " " .. c.state end return table.concat(t, ", ")`, s.name)
+	g.add(`local t = {} for i, c in ipairs(%s:commands()) do t[i] = c.op .. " " .. c.state .. " " .. (c.code or "") end return table.concat(t, ", ")`, s.name)
 }
 
 // task does something in a task of its own.

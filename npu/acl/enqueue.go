@@ -18,7 +18,10 @@ func (d *Driver) Enqueue(c *driver.Command) error {
 	}
 	switch {
 	case s.ctx.stopped == nil:
-	case s.ctx.told && (s.ctx.unaware || s.capture != nil):
+	case s.ctx.told && s.capture != nil:
+		return s.ctx.stopped
+	case s.ctx.told && s.ctx.unaware:
+		d.neverQueued(s, c, driver.CommandSkipped, nil)
 		return s.ctx.stopped
 	case s.ctx.unaware && s.capture == nil:
 		return d.skip(s, c)
@@ -51,7 +54,15 @@ func (d *Driver) Enqueue(c *driver.Command) error {
 		return nil
 	}
 	if err = fault(err); err != nil {
-		return d.refusedBy(s, err)
+		err = d.refusedBy(s, err)
+		switch {
+		case s.capture != nil, err == driver.CodeQueueFull:
+		case s.ctx.stopped != nil && err == s.ctx.stopped:
+			d.neverQueued(s, c, driver.CommandSkipped, nil)
+		default:
+			d.neverQueued(s, c, driver.CommandFailed, err)
+		}
+		return err
 	}
 	if s.capture != nil {
 		s.capture.note(c, d.kernels[c.Kernel], d.lastTaskOf(s))

@@ -36,6 +36,8 @@ type entry struct {
 	graph  *graph          // of a replay
 	model  *model          // of a run
 	fault  *driver.Error   // nil: none is known
+
+	never *driver.CommandInfo // of a command that never was in the queue: all there is to know of it
 }
 
 // noTask is the number of a task that nobody knows.
@@ -65,15 +67,20 @@ func (d *Driver) noteCommand(s *stream, c *driver.Command) {
 
 // note adds a command.
 func (l *log) note(e entry) {
+	l.add(e)
+	if l.fault != nil {
+		l.fault.Affect(e.site)
+	}
+}
+
+// add adds what may be no command that runs.
+func (l *log) add(e entry) {
 	if len(l.entries) == maxEntries {
 		l.over.total += maxEntries / 2
 		l.failed -= maxEntries / 2
 		l.entries = l.entries[:copy(l.entries, l.entries[maxEntries/2:])]
 	}
 	l.entries = append(l.entries, e)
-	if l.fault != nil {
-		l.fault.Affect(e.site)
-	}
 }
 
 // lastTaskOf is the library's number of the command that was queued on s last, noTask where it does not tell.
@@ -258,7 +265,9 @@ func (d *Driver) failAt(s *stream, at int, f *driver.Error) {
 	if at >= 0 {
 		l.entries[at].fault = f
 		for _, later := range l.entries[at+1:] {
-			f.Affect(later.site)
+			if later.never == nil {
+				f.Affect(later.site)
+			}
 		}
 	}
 	d.faults++

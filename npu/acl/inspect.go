@@ -21,8 +21,25 @@ func (o *over) add(c driver.CommandInfo) {
 	o.last = append(o.last, c)
 }
 
+// neverQueued notes a command that was refused with err, or skipped.
+func (d *Driver) neverQueued(s *stream, c *driver.Command, state driver.CommandState, err error) {
+	e := entry{op: c.Op, site: c.Site, way: c.Kind, kernel: d.kernels[c.Kernel], model: d.models[c.Model]}
+	info := e.info(state)
+	if state == driver.CommandFailed {
+		info.Code = code(err)
+	}
+	if len(s.log.entries) == 0 {
+		s.log.over.add(info)
+		return
+	}
+	s.log.add(entry{task: noTask, never: &info})
+}
+
 // info is an entry as others see it.
 func (e entry) info(state driver.CommandState) driver.CommandInfo {
+	if e.never != nil {
+		return *e.never
+	}
 	c := driver.CommandInfo{Op: e.op, Site: e.site, Copy: e.way, State: state}
 	if e.kernel != nil {
 		c.Name = e.kernel.name
@@ -39,6 +56,7 @@ func (l *log) close(stopped *driver.Error) {
 	for _, e := range l.entries {
 		c := e.info(driver.CommandDone)
 		switch {
+		case e.never != nil:
 		case e.fault != nil:
 			c.State, c.Code, c.Fault = driver.CommandFailed, e.fault.Code, e.fault.Fault
 			skipped = skipped || e.fault == stopped

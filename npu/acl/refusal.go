@@ -26,7 +26,7 @@ func (d *Driver) skip(s *stream, c *driver.Command) error {
 		}
 		e.recorded, e.skipped = s, true
 	}
-	s.log.note(entry{task: noTask, op: c.Op, site: c.Site, way: c.Kind, kernel: d.kernels[c.Kernel], model: d.models[c.Model]})
+	d.neverQueued(s, c, driver.CommandSkipped, nil)
 	return nil
 }
 

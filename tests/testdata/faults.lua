@@ -67,10 +67,20 @@ answer("synchronize", other.synchronize, other)
 print(y:download():sum())
 print(pcall(ctx.close, ctx))
 
--- Each command that failed is told of as one.
+-- Each command that failed, or was refused, is told of as one; those in a context that has stopped are skipped.
+local function list(s)
+  for _, c in ipairs(s:commands()) do print(c.op, c.state, c.code) end
+end
 s = dev.context:create_stream()
+s:copy(npu.device(1).context:alloc("float32", 4), x)
 s:launch(add, 1, x, x, x, 5)
 s:fill(x, 1)
 s:launch(add, 1, x, x, x, 6)
+print(select(2, pcall(s.synchronize, s)).code)
+list(s)
+s = dev:create_context():create_stream{failure = "stop"}
+s:launch(add, 1, x, x, x, 5)
+s:fill(x, 1)
 print(pcall(s.synchronize, s))
-for _, c in ipairs(s:commands()) do print(c.op, c.state, c.code) end
+s:fill(x, 2)
+list(s)

@@ -328,13 +328,14 @@ func (g *npuGenerator) queued(s *genHandle, fails bool) {
 	}
 }
 
-// stops is called before s gets a command that stops its context. Which callbacks of other streams still run is a matter
-// of time: they are waited for. Now and then an event is reached before.
+// stops is called before s gets a command that stops its context. Which callbacks of other streams still run, and whether
+// a failed one is told before the failure or after it, is a matter of time: they are waited for. Now and then an event is
+// reached before.
 func (g *npuGenerator) stops(s *genHandle, fails bool) {
 	if !fails || !s.parent.stops || s.parent.stopped {
 		return
 	}
-	if slices.ContainsFunc(g.streams, func(o *genHandle) bool { return o != s && o.parent == s.parent && o.calls && !o.idle }) {
+	if slices.ContainsFunc(g.streams, func(o *genHandle) bool { return o.parent == s.parent && o.calls && !o.idle }) {
 		g.add("%s:synchronize()", s.parent.name)
 		g.waited(func(o *genHandle) bool { return o.parent == s.parent })
 	}

@@ -50,7 +50,7 @@ type graph struct {
 	replayed, update driver.Event
 	wasReplayed      bool
 	wasUpdated       bool
-	last             driver.Stream // of the last replay
+	last             *stream // of the last replay
 }
 
 // forgetWorkspaces forgets memory of a device that is gone.
@@ -176,7 +176,7 @@ func (d *Driver) queueReplay(s *stream, c *driver.Command) error {
 		g.wasReplayed = true
 		return d.call(&d.record, d.events[g.replayed].raw, s.raw)
 	}
-	g.last = s.h
+	g.last = s
 	return nil
 }
 
@@ -235,7 +235,7 @@ func (d *Driver) openUpdates(g *graph) (err error) {
 	if g.updates, err = d.CreateStream(driver.StreamConfig{}); err != nil {
 		return err
 	}
-	if last := d.streams[g.last]; last != nil { // else its replays are over, or were on a default stream
+	if last := g.last; last != nil && (last.h == 0 || d.streams[last.h] == last) { // else its replays are over
 		g.wasReplayed = true
 		return d.call(&d.record, d.events[g.replayed].raw, last.raw)
 	}

@@ -176,11 +176,14 @@ func graphCases() []testCase {
 			y, a, b, want := t.sum(4)
 			t.kernel("spin", dtype.Float64)
 			g := t.captured(s, func() { t.enqueue(t.vectorAdd(s, y, a, b, 16, 4, 1)) })
-			t.spin(s, pause)
-			t.replay(s, g)
-			t.must(t.graphs.UpdateGraph(g, 0, t.vectorAdd(s, y, a, a, 16, 4, 1).Args), "UpdateGraph")
-			t.sync(s)
-			t.wantBytes(y, want, "sum")
+			other := t.captured(s, func() { t.enqueue(t.vectorAdd(s, y, a, b, 16, 4, 1)) })
+			for on, g := range map[driver.Stream]driver.Graph{s: g, 0: other} {
+				t.spin(on, pause)
+				t.replay(on, g)
+				t.must(t.graphs.UpdateGraph(g, 0, t.vectorAdd(s, y, a, a, 16, 4, 1).Args), "UpdateGraph")
+				t.sync(on)
+				t.wantBytes(y, want, "sum")
+			}
 		}},
 		{"replays of one graph on two streams: one after the other", needs | loader | clock, func(t *tester) {
 			s, other := t.stream(), t.stream()

@@ -18,7 +18,7 @@ import (
 const (
 	// maxDepth bounds how deeply calls from Go into Lua nest, the script itself included: 197 in a script, as in PUC Lua.
 	maxDepth = 198
-	// handlerDepth is how much deeper they may nest in message handlers.
+	// handlerDepth is how much deeper they may nest in message handlers, also in those of handlers.
 	handlerDepth = 25
 	// handlerFrames is how many frames a message handler gets where the stack was full.
 	handlerFrames = 16
@@ -34,7 +34,7 @@ type nesting struct {
 }
 
 // full reports whether no other call may nest.
-func (n *nesting) full() bool { return n.depth >= maxDepth+n.handlers*handlerDepth }
+func (n *nesting) full() bool { return n.depth >= maxDepth+min(n.handlers, 1)*handlerDepth }
 
 // own has the threads of the machine watch over L.
 func (t *Threads) own(L *lua.LState, ctx context.Context) {

@@ -29,6 +29,7 @@ func main() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
+	supervise.Lean()
 	watcher := supervise.Find()
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, watcher))
 }

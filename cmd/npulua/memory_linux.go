@@ -14,19 +14,15 @@ import (
 // findSpaceLimit is the smallest resource limit of the memory of the process that is less than the machine has; nil: there
 // is none.
 func findSpaceLimit() *memoryLimit {
-	var found *memoryLimit
-	least := proc.MachineMemory()
-	for _, s := range proc.Spaces() {
-		if n, ok := s.Limit(0); ok && n < least {
-			least = n
-			used := func() int64 {
-				all, _ := s.Used(0)
-				return all - idleHeap(true)
-			}
-			found = &memoryLimit{fmt.Sprintf("%s %d", s.Option, n>>10), n, used}
-		}
+	s, n, ok := proc.TightestSpace()
+	if !ok {
+		return nil
 	}
-	return found
+	used := func() int64 {
+		all, _ := s.Used(0)
+		return all - idleHeap(true)
+	}
+	return &memoryLimit{fmt.Sprintf("%s %d", s.Option, n>>10), n, used}
 }
 
 // findMemoryLimit is the limit of the process that is reached first; nil: it has none.

@@ -27,6 +27,18 @@ func (s Space) Limit(pid int) (int64, bool) {
 	return int64(r.Cur), err == nil && r.Cur < endless
 }
 
+// TightestSpace is the space of this process whose limit is smallest, and that in bytes, where it is less than the machine
+// has; false: there is none.
+func TightestSpace() (tightest Space, limit int64, ok bool) {
+	limit = MachineMemory()
+	for _, s := range Spaces() {
+		if n, limited := s.Limit(0); limited && n < limit {
+			tightest, limit, ok = s, n, true
+		}
+	}
+	return tightest, limit, ok
+}
+
 // Used is what a process, 0: this one, has of it, in bytes.
 func (s Space) Used(pid int) (int64, error) {
 	process := "self"

@@ -28,10 +28,6 @@ const (
 	firstDescriptor = 10
 	// late is how much longer than the child the watcher waits for its end.
 	late = 500 * time.Millisecond
-	// childStack is how much of its address space a thread of the child takes.
-	childStack = 2 << 20
-	// mostArguments is how much of arguments and environment the system takes with a stack of that size.
-	mostArguments = childStack / 8
 )
 
 // Run runs the same command line in a child, until that ends. It fails where there can be none.
@@ -95,7 +91,7 @@ func (c *child) start() error {
 	if _, set := os.LookupEnv(arenas); !set {
 		ours, c.cmd.Env = 1, append(c.cmd.Env, arenas+"=1")
 	}
-	stack, restore := smallStacks(c.cmd)
+	stack, restore := smallStacks(c.cmd.Args, c.cmd.Env)
 	c.cmd.Env = append(c.cmd.Env, fmt.Sprintf("%s=%d,%d,%d,%d", mark, given[0], given[1], ours, stack))
 	err = c.cmd.Start()
 	restore()
@@ -125,23 +121,6 @@ func (c *child) start() error {
 		close(c.ended)
 	}()
 	return nil
-}
-
-// smallStacks lets the threads of a process that is started now have small stacks, where its command line fits. It
-// returns the size that programs have else, 0: the same.
-func smallStacks(cmd *exec.Cmd) (before uint64, restore func()) {
-	size := 0
-	for _, s := range append(cmd.Args, cmd.Env...) {
-		size += len(s) + 16
-	}
-	var old, small syscall.Rlimit
-	if syscall.Getrlimit(syscall.RLIMIT_STACK, &old) != nil || size > mostArguments || old.Cur <= childStack {
-		return 0, func() {}
-	}
-	small = old
-	small.Cur = childStack
-	_ = syscall.Setrlimit(syscall.RLIMIT_STACK, &small)
-	return old.Cur, func() { _ = syscall.Setrlimit(syscall.RLIMIT_STACK, &old) }
 }
 
 // watch passes signals on until the child is gone, and ends it where it is late.

@@ -10,6 +10,9 @@ import (
 // Run fails here.
 func Run(Config) (End, error) { return End{}, errors.ErrUnsupported }
 
+// Lean does nothing here.
+func Lean() {}
+
 // Watcher would be the process that watches this one.
 type Watcher struct{}
 

@@ -29,11 +29,7 @@ func Find() *Watcher {
 	if ours == 1 {
 		_ = os.Unsetenv(arenas)
 	}
-	var limit syscall.Rlimit
-	if syscall.Getrlimit(syscall.RLIMIT_STACK, &limit) == nil && stack > 0 {
-		limit.Cur = stack
-		_ = syscall.Setrlimit(syscall.RLIMIT_STACK, &limit) // for programs: threads of this process have their size
-	}
+	setStacks(stack)
 	unix.CloseOnExec(errors)
 	unix.CloseOnExec(control)
 	os.Stderr = os.NewFile(uintptr(errors), os.Stderr.Name())

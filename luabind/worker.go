@@ -231,7 +231,8 @@ func (w *worker) run(build func(*unpacker) lua.LValue, args parcel) {
 	}
 	w.mu.Unlock()
 	m.opts.Display.Leave(m)
-	_ = w.ended.Close(m.thread) // it is open
+	m.sched.End()
+	_ = w.ended.Close(m.thread) // it is open; who waits for that may use the streams
 	m.io.Finish(m.ctx)
 	m.io.Close()
 	m.closeCSV()

@@ -34,7 +34,7 @@ type Scheduler struct {
 	fresh   bool               // the running task has got its turn since the last call of Turn
 	closed  bool               // nothing is spawned any more
 	over    bool               // the session closes: no task but the one that closes it runs again
-	ended   atomic.Bool        // its first thread has ended: its streams are anybody's
+	ended   atomic.Bool        // see End
 	unhook  func()             // undoes what SetContext began; nil: nothing
 
 	name       string           // of the first task, for messages; "": main
@@ -76,8 +76,8 @@ func (s *Scheduler) SetName(name string, number int) {
 	s.name, s.number = name, number
 }
 
-// end takes s out of the session: its first thread has ended.
-func (s *Scheduler) end() {
+// End takes s out of the session: nothing of it uses the NPU any more, and its streams are anybody's. Again it does nothing.
+func (s *Scheduler) End() {
 	s.ended.Store(true)
 	s.s.mu.Lock()
 	defer s.s.mu.Unlock()

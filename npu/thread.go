@@ -38,7 +38,7 @@ func (t *Thread) Close() {
 		t.s.threads.Add(-1)
 	}
 	if t.task != nil && t.task.number == 0 {
-		t.task.sch.end()
+		t.task.sch.End()
 	}
 }
 

@@ -99,10 +99,11 @@ func (c *child) start() error {
 		words.Close()
 		return err
 	}
-	c.words = lastWords{w: c.Stderr, found: func() {
+	c.words.w = c.Stderr
+	c.words.found = func() {
 		c.full = nearLimits(c.cmd.Process.Pid)
 		c.broken <- struct{}{}
-	}}
+	}
 	var reading sync.WaitGroup
 	reading.Go(func() { _, _ = io.Copy(&c.words, words); words.Close() })
 	go func() { // the child closes its end when it is gone
@@ -140,6 +141,7 @@ func (c *child) watch(signals <-chan os.Signal) End {
 			return c.result(end)
 		case s := <-signals:
 			if s == syscall.SIGQUIT {
+				c.words.asked.Store(true)
 				_ = c.cmd.Process.Signal(s)
 				continue
 			}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"strings"
+	"sync/atomic"
 )
 
 // mostWords bounds the last words that are kept, in bytes.
@@ -12,13 +13,14 @@ const mostWords = 256 << 10
 // lastWords passes on what a child writes to standard error, but keeps the last words of its Go runtime.
 type lastWords struct {
 	w     io.Writer
-	line  []byte // may be the beginning of last words
-	rest  bool   // of a line that is none
-	text  []byte // from the first line of the last words on
-	found func() // is called once they are, before more is read
+	line  []byte      // may be the beginning of last words
+	rest  bool        // of a line that is none
+	text  []byte      // from the first line of the last words on
+	found func()      // is called once they are, before more is read
+	asked atomic.Bool // what is said from now on was asked for, by SIGQUIT: it is for people
 }
 
-// beginnings are those of last words. SIGQUIT is not among them: what it asks for is for people.
+// beginnings are those of last words.
 var beginnings = []string{
 	"fatal error: ", "runtime: ", "runtime/cgo: ", "fakecgo: ", "panic: ", "unexpected fault address ",
 	"SIGABRT: ", "SIGBUS: ", "SIGFPE: ", "SIGILL: ", "SIGSEGV: ", "SIGSYS: ", "SIGTRAP: ",
@@ -40,6 +42,9 @@ func (t *lastWords) Write(p []byte) (int, error) {
 		if !t.rest {
 			t.line = append(t.line, piece...)
 			yes, maybe := begins(string(t.line))
+			if t.asked.Load() {
+				yes, maybe = false, false
+			}
 			if yes {
 				t.text, t.line = append(make([]byte, 0, mostWords), t.line...), nil
 				t.found()

@@ -38,6 +38,19 @@ func TestLastWords(t *testing.T) {
 	}
 }
 
+// What was asked for is passed on, whatever it looks like.
+func TestLastWordsAskedFor(t *testing.T) {
+	const text = "SIGQUIT: quit\nruntime: g 0 gp=0x1: unknown pc 0x2\nfatal error: x\n"
+	var passed strings.Builder
+	w := lastWords{w: &passed, found: func() { t.Error("taken for last words") }}
+	w.asked.Store(true)
+	_, _ = w.Write([]byte(text))
+	w.flush()
+	if passed.String() != text || w.text != nil {
+		t.Errorf("passed on %q, kept %q", &passed, w.text)
+	}
+}
+
 // A child says more than is kept.
 func TestLastWordsBounded(t *testing.T) {
 	w := lastWords{found: func() {}}

@@ -178,13 +178,10 @@ func (e exception) fault() *driver.Error {
 // find is the stream of an exception, and the index of its command in the log.
 func (d *Driver) find(e exception) (*stream, int) {
 	for _, c := range d.contexts {
-		if uint32(c.device) == e.device && c.main.id == int32(e.stream32) {
-			return c.main, c.main.log.of(int64(e.task), d.lastTask.address != 0)
-		}
-	}
-	for _, s := range d.streams {
-		if uint32(s.ctx.device) == e.device && s.id == int32(e.stream32) {
-			return s, s.log.of(int64(e.task), d.lastTask.address != 0)
+		for _, s := range d.streamsOf(c) {
+			if e.of(s) {
+				return s, s.log.of(int64(e.task), d.lastTask.address != 0)
+			}
 		}
 	}
 	return nil, unknown
